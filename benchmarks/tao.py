@@ -1,4 +1,4 @@
-"""The published algorithm (penalty method, LIBLINEAR): quality, size, time along lambda.
+"""The penalty method with the 0/1 loss and LIBLINEAR: quality, size, time along lambda.
 
     python -m benchmarks.tao digits --lambdas 0.03 0.1 0.3
     python -m benchmarks.tao letter --lambdas 0.1 0.3

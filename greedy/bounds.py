@@ -52,7 +52,7 @@ class Bound:
 class _Size:
     k: int
     d: int
-    n: int  # 0 if not given
+    n: int  # number of rows; 0 if not given
     depth: int
 
 

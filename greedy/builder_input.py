@@ -19,8 +19,8 @@ from tao_cluster.problem.inputs import check_embedding, check_sample_weight
 from tao_cluster.tree.routing import kernel_arrays
 
 # Integer weights up to this limit are not rescaled, so that weight 2 is exactly two equal rows.
-# Larger weights are, because a cost is rounded before it is multiplied by the weight, and large
-# weights would multiply the rounding error.
+# Larger weights are rescaled, because a cost is rounded before it is multiplied by the weight, and
+# large weights would multiply the rounding error.
 _SMALL_WEIGHT = 1024
 
 # This many of the 53 significant bits of a distance are rounded off. These bits depend on the order

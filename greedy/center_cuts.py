@@ -190,7 +190,10 @@ class ExGreedy(CostTree):
 
 
 def separate_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False):
-    """Grow a tree with one centre per leaf; see :class:`SeparateCenters`."""
+    """Grow a tree that has one reference centre in each leaf, and return its Growth.
+
+    The parameters are those of :class:`SeparateCenters`.
+    """
     rule = SeparateCenters(points, keep_labels, depth_factor, is_ratio)
     root = CenterLeaf(points.rows, np.arange(len(points.centers)))
     growth = Growth()

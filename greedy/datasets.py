@@ -313,7 +313,8 @@ def kcenter_lower_bound(n_clusters=27, n_features=3, *, period=None, return_cent
         base += 1
     n_near = base**period
     numbers, shifts = np.arange(n_near), [np.arange(n_near)]
-    for _ in range(period - 1):  # move the last digit to the front
+    # Each round moves the last digit of every number, written in `base`, to the front.
+    for _ in range(period - 1):
         numbers = numbers // base + numbers % base * base ** (period - 1)
         shifts.append(numbers)
     near = np.column_stack([shifts[feature % period] for feature in range(n_features)])

@@ -131,7 +131,8 @@ class CutBySearchTrees:
 
     points: BuilderInput
     power: int
-    trees: dict = field(default_factory=dict)  # by feature, built at first use
+    # The SearchTree of each feature, by feature number. It is built when it is first needed.
+    trees: dict = field(default_factory=dict)
 
     def upper_bound(self, leaf):
         """Return an upper bound of the gain of the best cut: inf for several centres, else 0."""

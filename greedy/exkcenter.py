@@ -228,7 +228,7 @@ class Grid:
         return cls(points, low, extent / n_parts, n_parts)
 
     def leaf(self, rows):
-        """Return the leaf of the whole box, in which all cuts of the grid may still be made."""
+        """Return a leaf with the given rows, in which all cuts of the grid may still be made."""
         lo = np.zeros(len(self.low), np.int64)
         return Box(rows, lo, np.where(self.width > 0, self.n_parts - 1, lo))
 

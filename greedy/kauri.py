@@ -149,16 +149,18 @@ class _Cut:
 class _Leaf:
     """Rows of one leaf, sorted by every feature, with sums over them."""
 
-    rows: np.ndarray
+    rows: np.ndarray  # int64, increasing row numbers
     order: SortedColumns
+    # float64, one element per entry of `order`: squared norm of the weighted sum of the rows up to
+    # this entry
     norms: np.ndarray
     # (d,) int64, row of `cached_sums` of the first cut of each feature; -1 for features that are
     # not cached
     cache_start: np.ndarray
-    cached_sums: np.ndarray
-    cluster: int
-    mass: float
-    total: np.ndarray  # sum of the weighted rows
+    cached_sums: np.ndarray  # (n_cached, m) float64, weighted sum of the rows moved before each cut
+    cluster: int  # number of the current cluster of the leaf
+    mass: float  # sum of the weights of the rows
+    total: np.ndarray  # (m,) float64, weighted sum of the rows
 
 
 class _Partition:
@@ -184,7 +186,7 @@ class _Partition:
         self._tolerance = ROUNDING * float(points.weight @ _squares(self._space))
 
     def start(self, root):
-        """Put all rows into one leaf and one cluster."""
+        """Put all rows into one leaf, the node number `root`, and into cluster 0."""
         rows = self._points.rows
         self._leaves[root] = self._leaf(rows, SortedColumns.from_rows(self._points, rows), 0)
         self._update_sums()
@@ -192,7 +194,7 @@ class _Partition:
     def best_cut(self):
         """Return the node and the cut that lower the cost most, or None if no cut lowers the cost.
 
-        Ties go to the lowest node.
+        If several nodes have equally good cuts, the one with the lowest number is returned.
         """
         nodes, cuts = sorted(self._leaves), []
         gains = np.full(len(nodes), -np.inf)

@@ -293,19 +293,20 @@ def best_separating_cut(weights, means, stds, is_ratio):
 
     Parameters
     ----------
-    weights : float64 array of shape (c,)
+    weights : float64 array of shape (c,), mass of each component
     means, stds : float64 arrays of shape (c, d)
+        Mean and standard deviation of each component in each feature.
     is_ratio : bool
         Whether the criterion is "ratio" instead of "error".
 
     Returns
     -------
     feature : int
-        -1 if all means are equal. Ties go to the lowest feature, then to the lowest gap between
-        means.
+        Number of the feature; -1 if all means are equal. Ties go to the lowest feature, then to the
+        lowest gap between means.
     threshold : float
     lost : float
-        Total mass of the components beyond the cut.
+        Mass of the components on the other side of the cut than their means.
     """
     c = len(weights)
     if c < 2:

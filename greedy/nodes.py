@@ -28,17 +28,17 @@ class SeparationNode(NamedTuple):
     cut, and `excess`, the excess cost of its second nearest centre, is only a lower bound.
     """
 
-    rows: np.ndarray  # (m,) int64
+    rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the node
     label: np.ndarray  # (m,) int64, the centre of each row, as a position in `centers`
-    second: np.ndarray  # (m,) int64, second nearest centre of each row; or empty
+    second: np.ndarray  # (m,) int64, second nearest centre of each row; empty without `distances`
     excess: np.ndarray  # (m,) int64, quantized excess costs
     mass: np.ndarray  # (m,) int64, quantized weights; empty without a depth term
     nearest: np.ndarray  # (m,) float64, distance to the nearest centre of the node
     centers: np.ndarray  # (c, d) float64, coordinates of the centres
     center_ids: np.ndarray  # (c,) int64, numbers of the centres (columns of `distances`)
-    distances: np.ndarray  # (n, k) float64, or empty
-    weight: np.ndarray  # (n,) float64
-    scale: float
+    distances: np.ndarray  # (n, k) float64, cost of each row of X at each centre; or empty
+    weight: np.ndarray  # (n,) float64, weight of each row of X
+    scale: float  # factor by which costs are multiplied before they are rounded
     cap: float  # largest quantized cost of a row
     all_left: bool  # whether a cut may send all rows left although centres lie on its right
 
@@ -65,23 +65,23 @@ class SurrogateNode(NamedTuple):
     the label others[i], the last element is the sum if each row gets its cheapest label.
     """
 
-    rows: np.ndarray  # (m,) int64
+    rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the leaf
     nearest: np.ndarray  # (m,) float64, least distance of each row over all centres
     best_label: int  # label with the least total cost
     others: np.ndarray  # (q,) int64, labels that cost less than `best_label` for some row
-    totals: np.ndarray  # (q + 1,) float64
-    most: float  # upper bound of the saving of any cut, with one label per side
-    distances: np.ndarray  # (n, k) float64
-    weight: np.ndarray  # (n,) float64
-    scale: float
+    totals: np.ndarray  # (q + 1,) float64, see above
+    most: float  # upper bound of what a cut saves if each of its sides gets one label
+    distances: np.ndarray  # (n, k) float64, cost of each row of X, with weight 1, at each centre
+    weight: np.ndarray  # (n,) float64, weight of each row of X
+    scale: float  # factor by which costs are multiplied before they are rounded
     cap: float  # largest quantized cost of a row
 
 
 class ImpurityNode(NamedTuple):
     """Input of :func:`greedy.cuts.gini_cut`: m rows with labels."""
 
-    rows: np.ndarray  # (m,) int64
-    label: np.ndarray  # (m,) int64
+    rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the node
+    label: np.ndarray  # (m,) int64, number of the nearest centre of each row
     mass: np.ndarray  # (m,) float64, quantized weights
     totals: np.ndarray  # (k,) float64, mass of each label
 
@@ -172,7 +172,9 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
     for feature, is_left in path:
         used[0 if is_left else 1, feature] = True
     unit = 1.0
-    if factor > 0:  # cost as a share of the node's cost (at least one quantization unit)
+    if factor > 0:
+        # The unit turns costs into shares of the cost of the rows at their nearest centres. That
+        # cost counts as at least one quantization unit.
         unit = 1.0 / max(scale * (weight @ nearest), 1.0)
     return node, DepthTerm(float(factor), unit, int(mass.sum()), used, False)
 

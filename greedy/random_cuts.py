@@ -49,7 +49,7 @@ RULES = {
 }
 DEFAULT_RULE = {"kmeans": "gamlath", "kmedians": "random-coordinate"}
 _DELTA = 0.5
-_MAX_NUMBERS = 2**22  # random numbers in memory at a time: 32 MB
+_MAX_NUMBERS = 2**22  # maximum number of random numbers in memory at a time: 32 MB
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -32,7 +32,8 @@ _TOLERANCE = 1e-10
 # side to which most of its edges in the neighbour graph lead.
 _MAX_REFITS = 3
 
-# Regularization strengths at a node, relative to the smallest strength that makes all weights 0.
+# Factors of the L1 penalty of the oblique tests that are tried at a node, as shares of the smallest
+# factor that makes all weights 0.
 _RELATIVE_STRENGTHS = (0.3, 0.1, 0.03, 0.01)
 
 _WALK_STEPS = 30  # steps of the random walk in NeighborGraph.pull
@@ -128,7 +129,7 @@ class SpEx(GreedyTree):
     max_leaves: int | None = None
     n_neighbors: int = 20
 
-    uses_distances = False  # the tree depends on neighbours or labels instead
+    uses_distances = False  # the tree depends on neighbours or labels, not on distances to centres
     sees_centers = False
 
     _parameter_constraints: ClassVar[dict] = {
@@ -323,9 +324,12 @@ class CutConductance:
         return best
 
     def _placed(self, leaf, test):
-        """Return the cut of a hyperplane with the threshold of least conductance, or None."""
+        """Return the cut by an oblique test, with the threshold of the least sum of conductances.
+
+        It is None if the test has fewer than two features, or sends all rows to one side.
+        """
         if len(test.indices) < 2:
-            return None  # the search over single features has found the best such cut
+            return None  # the search over single features has found the best cut of this kind
         values = project(self.view, leaf.rows, test.indices, test.weights)
         at = np.argsort(values, kind="stable")
         rows, n = leaf.rows[at].astype(np.int32), len(at)
@@ -386,18 +390,18 @@ class CliqueGraph:
     """Graph in which every cluster is a clique and clusters are not connected.
 
     An edge has the weight w_i w_j (the product of the weights of its rows) times the scale of its
-    cluster, and each row has a loop, an edge to itself. If the
-    scale is 1 / W for a cluster of weight W, the degree of a row is its weight. The paper has no
-    loops and the scale 1 / (|C| - 1); then the tree would depend on the unit of the weights.
+    cluster, and each row has a loop, an edge to itself. If the scale is 1 / W for a cluster of
+    weight W, the degree of a row is its weight. The paper has no loops and the scale 1 / (|C| - 1)
+    for a cluster of |C| rows; then the tree would depend on the unit of the weights.
 
     Parameters
     ----------
     rows : int64 array of shape (m,)
-        The vertices.
-    weight : float64 array of shape (n,)
-    labels : int64 array of shape (n,)
-    scale : float64 array of shape (k,)
-    degree : float64 array of shape (n,)
+        The vertices: numbers of the rows of positive weight.
+    weight : float64 array of shape (n,), weight w of each row of X
+    labels : int64 array of shape (n,), free cluster of each row
+    scale : float64 array of shape (k,), scale of each cluster
+    degree : float64 array of shape (n,), sum of the weights of the edges of each row
     """
 
     rows: np.ndarray
@@ -537,7 +541,9 @@ class NeighborGraph:
         degree = np.asarray(A.sum(axis=1)).ravel()
         total = max(degree.sum(), np.finfo(float).tiny)
         values = goes_right.astype(np.float64)
-        for _ in range(_WALK_STEPS):  # lazy steps, since plain ones may alternate forever
+        # In every step, half of its value stays at each row (a lazy random walk). Otherwise, the
+        # values could alternate forever.
+        for _ in range(_WALK_STEPS):
             values -= degree @ values / total
             walked = np.divide(A @ values, degree, out=np.zeros_like(values), where=degree > 0)
             values = (values + walked) / 2

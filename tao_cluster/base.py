@@ -38,7 +38,7 @@ from .tree.routing import kernel_arrays
 from .tree.split_statistics import feature_importances, stds_and_gaps
 
 _MUCH_BETTER = 5.0  # `fit` warns if a tree costs less than a reference by more percent than this
-# Fitted attributes that a fit may not set: those of an earlier fit are removed.
+# Fitted attributes that only some fits set. If an earlier fit has set them, a new fit removes them.
 _OPTIONAL = (
     *("classes_", "validation_cost_increase_"),
     *("_embedder", "_embedder_is_lost", "_column_names"),
@@ -371,7 +371,16 @@ class TreeClustering(
         return Inputs.from_labels(X, y, sample_weight, self)
 
     def _store(self, given, inputs, rows, problem, result):
-        """Set all fitted attributes of the estimator from the result of a fit."""
+        """Set all fitted attributes of the estimator.
+
+        Parameters
+        ----------
+        given : X as passed to `fit`
+        inputs : Inputs, the checked arguments of `fit`
+        rows : the rows that were clustered, with equal rows merged
+        problem : Problem that was solved
+        result : Result, the tree and further results of the fit
+        """
         fitted = self._attributes(inputs, rows, problem, result)
         names = _get_feature_names(given)
         _set(self, given, {**fitted, **observed_columns(rows.X, names)})
@@ -379,7 +388,10 @@ class TreeClustering(
             warn_of_copies(inputs.X, names, self.labels_)
 
     def _attributes(self, inputs, rows, problem, result):
-        """Return the fitted attributes of a result as a dict."""
+        """Return the fitted attributes, such as `tree_` and `labels_`, as a dict by name.
+
+        The parameters are those of :meth:`_store`.
+        """
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
         if problem.scaling is not None:

@@ -196,7 +196,10 @@ def _joint_weights(labels, reference_labels, sample_weight):
 
 
 def _pairs(weights):
-    """Return the number of pairs of rows in the same group; `weights` are the sizes of groups."""
+    """Return the number of pairs of rows in the same group.
+
+    `weights` are the sizes of the groups: numbers of rows, or sums of sample weights.
+    """
     return float(np.sum(weights * (np.asarray(weights) - 1)) / 2)
 
 

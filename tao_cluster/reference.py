@@ -489,11 +489,12 @@ def _one_row_each(objective, data, n_clusters, shape):
 
 
 def to_fit(reference, objective, rows, n_clusters, random_state):
-    """Return the estimator that finds the free clustering: that of the objective, or a clone.
+    """Return the unfitted estimator that is to find the free clustering.
 
     Parameters
     ----------
     reference : None or unfitted estimator
+        The result is a clone of it; for None, it is the default estimator of the objective.
     objective : Objective
     rows : array or CSR matrix of shape (n, m)
         Only its type matters.
@@ -553,7 +554,8 @@ def fit_reference(estimator, rows, sample_weight, random_state):
     # One thread is used, because scikit-learn's k-means adds the sums of its threads in the order
     # in which they end, so that the last bits of the centres would vary.
     with one_thread(), warnings.catch_warnings():
-        # This warning is about fewer distinct rows than clusters, of which the caller warns itself.
+        # A ConvergenceWarning says here that there are fewer distinct rows than clusters. The
+        # caller gives its own warning about this.
         warnings.simplefilter("ignore", ConvergenceWarning)
         # Ctrl-C interrupts other estimators at once. Those of this package check for it between
         # their compiled functions, which an interruption could make fail.

@@ -22,7 +22,9 @@ FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
 
 # Displays round a threshold by at most these shares of three lengths.
-_OF_STD = 1e-3  # share of the standard deviation of the feature, or of the largest term of a sum
+# Share of the standard deviation of the feature or, for a sum, of the largest standard deviation of
+# its terms.
+_OF_STD = 1e-3
 _OF_ROWS = 0.999  # share of the distance to the nearest row, so that the row stays on its side
 _OF_GAP = 0.25  # share of the distance to the next threshold; less than 0.5 keeps their order
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import datasets, figures
+from benchmarks import datasets, figures, readings
 from benchmarks.evidence import conclusions
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
@@ -109,6 +109,32 @@ def test_all_results_that_are_kept_are_rendered():
         frame = Results(results / f"{name}.csv").frame()
         if len(frame):
             assert table.section(frame) in (results / "index.md").read_text(encoding="utf-8")
+
+
+def test_readings_are_compared_with_the_settings_of_the_paper(capsys):
+    """The mean over seeds of the nearest setting counts, but of two rows the setting is known."""
+    rows = [
+        ("letter", "depth=6, lambda=5", 0, 4.0, 500, 6.0),
+        ("letter", "depth=6, lambda=5", 1, 4.4, 500, 4.3),
+        ("letter", "depth=5, lambda=0.1", 0, 10.0, 300, 11.0),
+        ("fashion_mnist", "depth=5, lambda=100", 0, 4.0, 452, 5.0),
+        ("fashion_mnist", "depth=4, lambda=10", 0, 5.2, 452, 5.0),
+        ("fifa19", "20 leaves", 0, 2.5, 58, 2.6),
+    ]
+    names = ["data", "setting", "seed", "cost", "parameters", "work", "method", "leaves"]
+    frame = [(*row[:5], readings.RESULT, "a", 9) for row in rows]
+    frame += [(*row[:3], row[5], 1, readings.DIRECT_FIT, "a", 9) for row in rows]
+    frame = pd.DataFrame(frame, columns=names)
+    found = readings.nearest(frame).set_index(["data", "paper"])
+    assert found.loc[("letter", 4.06), "distance"] == pytest.approx(4.2 / 4.06 - 1)
+    assert found.loc[("letter", 9.94), "setting"] == "depth=5, lambda=0.1"
+    assert found.loc[("letter", 9.94), "distance"] == pytest.approx(1 - 300 / 523)
+    assert found.loc[("fashion_mnist", 5.22), "distance"] == pytest.approx(1 - 4.0 / 5.22)
+    readings.report(frame)
+    *_, summary = capsys.readouterr().out.splitlines()
+    cells = [cell.strip() for cell in summary.split("|")[1:-1]]
+    # Letter at 4.06 % alone is within 10 %; the cost falls in 3 of 5 runs.
+    assert cells == ["a", "6", "1", "1", "2", "3 of 5", "FIFA19 20: 2.50 (2.53)"]
 
 
 def test_domination_asks_for_cost_and_size():

@@ -70,7 +70,7 @@ def structured_table(seed, n=N, n_clusters=3):
         (["\u22121", "\u22122.5", "3"] * 80, "number", "number"),
         (["5\u00a0000", "12\u00a0500", "70"] * 80, "number", "number"),
         (["223 m2", "70 m2"] * 120, "number", "number"),
-        (["(185)", "20", "31.5"] * 80, "other", "left out"),
+        (["(185)", "(20)", "31.5"] * 80, "other", "left out"),
         (["10.0.3.7", "10.0.3.8"] * 120, "category", "2 levels"),
         (["3x", "12x"] * 120, "category", "2 levels"),
         (["0", "1"] * 120, "category", "2 levels"),

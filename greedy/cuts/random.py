@@ -20,12 +20,16 @@ class CutDistribution(NamedTuple):
     of the gap to its middle.
     """
 
-    order: np.ndarray  # (d, k) int64, centres sorted by their coordinate, per feature
-    rank: np.ndarray  # (d, k) int64, rank of each centre in `order`, per feature
-    edges: np.ndarray  # (d, k) float64, sorted coordinates of the centres, per feature
+    # (d, k) int64. Row f holds the numbers of the centres, sorted by their coordinate of feature f.
+    order: np.ndarray
+    # (d, k) int64. Element [f, c] is the position of centre c in row f of `order`.
+    rank: np.ndarray
+    # (d, k) float64. Row f holds the sorted coordinates of the centres of feature f.
+    edges: np.ndarray
     length: np.ndarray  # (d, k - 1) float64, relative probability of a cut in each gap
-    is_triangular: bool  # the density inside a gap is triangular, else uniform
-    cuts_all_leaves: bool  # a cut splits every leaf whose centres it separates, else only one
+    is_triangular: bool  # whether the density inside a gap is triangular, else it is uniform
+    # Whether a cut splits every leaf whose centres it separates, else only one of them.
+    cuts_all_leaves: bool
     # (k, k) float64, distances between centres. The rule of Makarychev & Shan uses them to find
     # pairs of close centres, which a cut must not separate. Empty for other rules.
     pair_lengths: np.ndarray
@@ -38,7 +42,7 @@ class CutDistribution(NamedTuple):
 class DrawnTree(NamedTuple):
     """Arrays of a tree with up to 2 max_leaves - 1 nodes, one element of each array per node."""
 
-    feature: np.ndarray  # int64, -1 at a leaf
+    feature: np.ndarray  # int64, number of the tested feature, -1 at a leaf
     threshold: np.ndarray  # float64, arbitrary at a leaf
     left: np.ndarray  # int64, the left child, -1 at a leaf; the right child is the node left + 1
     label: np.ndarray  # int64, lowest number of the centres in the node

@@ -161,9 +161,13 @@ def _cumulated(sums, totals, rank, edges):
     zero = (edges < 0).sum(axis=1)
     # Add the rows in which the feature is zero. A sparse X does not store them.
     sums[each, :, zero] += totals - sums.sum(axis=2)
-    above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]  # [feature, label, edge]
+    # above[f, l, e] is the sum over the rows of label l whose value of feature f is above edge e.
+    # The last label c stands for the masses of all rows.
+    above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]
     own, edge = above[:, :c, : c - 1], np.arange(c - 1)
-    is_left = rank[:, :, None] <= edge  # centre on the left: its rows above the edge are separated
+    # The cut at an edge separates two kinds of rows from their centres: rows above the edge whose
+    # centre is on the left, and the other rows whose centre is on the right.
+    is_left = rank[:, :, None] <= edge
     cost = np.where(is_left, own, totals[:c, None] - own).sum(axis=1)
     savable = np.where(is_left, sums[:, :c, 1:c], 0).sum(axis=1)
     return cost, savable, above[:, c]
@@ -207,13 +211,17 @@ def expected_depth(low, high, n_left, n_centers, discount, table):
 
 @jit
 def _value(cost, mass_low, mass_high, j, criterion, discount, table):
-    """Return the criterion (or a lower bound) of a cut that leaves j + 1 centres on the left.
+    """Return the criterion, or a lower bound of it, for a cut with j + 1 centres on its left.
+
+    The cut with the smallest value is the best.
 
     Parameters
     ----------
-    cost : int, sum of the excess costs of the rows that are separated from their centres
+    cost : int, sum of the excess costs of the rows that the cut separates from their centres
     mass_low, mass_high : float
-        Range of the mass of the rows on the left. If the two differ, the result is a lower bound.
+        Smallest and largest possible mass (quantized weight) of the rows on the left. If the two
+        differ, the result is a lower bound.
+    j : int
     criterion : (unit, factor, total_mass, is_ratio), floats
         The fields of :class:`greedy.nodes.DepthTerm`.
     discount, table : see :func:`expected_depth`
@@ -245,10 +253,19 @@ def _fill_values(cost, low, high, criterion, used, table, out):
 def _try_edges(edges, sums, criterion, used, node, lo):
     """Return the best cut at an edge, and a lower bound of the criterion for each interval.
 
+    An edge is the coordinate of a centre, as threshold of a feature. Interval j contains the
+    thresholds from edge j up to, but without, edge j + 1. The bound of an empty interval is
+    infinite.
+
     The costs at edges are exact only if the node has no `distances`. Otherwise they are lower
     bounds, and the returned cut has the feature -1. If `node.all_left` is False, an edge with
-    cost == above > 0 is not evaluated here, because all rows may lie on its left. The search of the
-    interval that begins at this edge evaluates it. The bound of an empty interval is infinite.
+    cost == above > 0 (see :func:`_edge_sums`) is not evaluated here, because all rows may lie on
+    its left. The search of the interval that begins at this edge evaluates it.
+
+    Returns
+    -------
+    best : tuple (value of the criterion, feature, threshold)
+    bounds : float64 array of shape (n_features, c - 1)
     """
     cost, savable, above, right = sums
     mass, table = int(criterion[2]) - right, np.empty(edges.shape[1] + 1)
@@ -279,7 +296,8 @@ class _IntervalSearch:
         n_rows = len(node.rows)
         self._values, self._table = np.empty(n_rows), np.empty(len(node.centers) + 1)
         self._some, self._change = np.empty(n_rows + 1, np.int64), np.empty(n_rows, np.int64)
-        # If `all_left` is False, a cut of positive cost must leave some rows on the right side.
+        # If `node.all_left` is False, a cut must leave at least one row on its right side, unless
+        # it separates no row from its centre.
         self._most_left = n_rows if node.all_left else n_rows - 1
 
     def best_cut(self, feature, j, edges, order, rank, discount, best):
@@ -521,7 +539,9 @@ def optimal_search_tree(places, separated, power):
     """
     n = places.shape[0]
     cost, root = np.zeros((n, n)), np.full((n, n), -1, np.int64)
-    mirrored = np.zeros((n, n))  # the transposed costs; both operands are then read along rows
+    # The transposed `cost`. The loop over j then reads both of its operands along rows, that is,
+    # from consecutive memory.
+    mirrored = np.zeros((n, n))
     for length in range(1, n):
         for a in range(n - length):
             b = a + length

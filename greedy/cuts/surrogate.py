@@ -80,7 +80,11 @@ def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
 
 
 class _Search:
-    """Search for the best cut of one leaf, from sums of savings per feature, bucket and label."""
+    """Search for the best cut of one leaf.
+
+    The search sums the savings of the rows (see :func:`savings_of`) for each feature, label and
+    bucket of values of the feature (see :meth:`sums`).
+    """
 
     def __init__(self, X, inverse, leaf, edges, is_sparse):
         self._columns, self._leaf, self._edges = (X, inverse, leaf.rows), leaf, edges
@@ -277,7 +281,7 @@ def _below(value, edges):
 
 @jit
 def _add_savings(X, inverse, rows, features, savings, edges, step, sums):
-    """Add the savings of the rows to sums[f, bucket] for each of some features.
+    """Add savings[r] to sums[f, bucket of rows[r]], in place, for each of some features.
 
     The buckets are explained in `_Search.sums`. `step` is the number of rows that are processed at
     a time.
@@ -368,8 +372,17 @@ def _rows_inside(X, inverse, rows, feature, edges, is_open, values, some, at):
 def _try_values(feature, values, at, savings, below, totals, best):
     """Return the best cut at one of some sorted values if it is better than `best`, else `best`.
 
-    `savings` holds the savings of the row of each value, and `at` the number of the interval of
-    each value. `below` holds the sums of the savings of all rows in the buckets before each bucket.
+    Parameters
+    ----------
+    feature : int
+    values : float64 array of shape (m,), increasing values of m rows
+    at : int array of shape (m,)
+        For each value, the number of the interval between two edges in which it lies.
+    savings : float64 array of shape (m, q + 1), what the row of each value saves under each label
+    below : float64 array of shape (n_buckets, q + 1)
+        Sums of the savings of all rows in the buckets before each bucket; see :meth:`_Search.sums`.
+    totals : float64 array of shape (q + 1,), sums of the savings of all rows of the leaf
+    best : (value, feature, threshold) of the best cut so far
     """
     left, nothing = np.empty(totals.shape[0]), np.zeros(totals.shape[0])
     for i in range(values.shape[0]):

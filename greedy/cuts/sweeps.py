@@ -28,7 +28,9 @@ class KauriNode(NamedTuple):
     # float64, one element per entry of `order`: squared norm of the weighted sum of the rows moved
     # so far, including this entry
     norms: np.ndarray
-    cache_start: np.ndarray  # (d,) int64, row of `cached_products` of a feature's first cut, or -1
+    # (d,) int64, row of `cached_products` of the first cut of each feature; -1 for features
+    # that are not cached
+    cache_start: np.ndarray
     # (n_cached, K + 1) float64, one row per cut of a cached feature: dot products of S(moving side)
     # with S(leaf) in column 0, and with S of each of the K clusters in the other columns.
     cached_products: np.ndarray
@@ -199,7 +201,7 @@ def _remaining(node, mass, norm, inner):
     ||S(A)||^2 and the products of S(A) with S of each cluster.
     """
     left = node.masses[node.cluster] - mass
-    if left <= 0.0:  # no rows remain, or their weight is lost to rounding
+    if left <= 0.0:  # no rows remain, or rounding has made their weight 0
         return 0.0
     square = node.squares[node.cluster] - 2.0 * inner[node.cluster] + norm
     return max(square, 0.0) / left
@@ -233,7 +235,7 @@ def _assignment(node, mass, norm, inner, product, other_inner):
     """
     own, n = node.cluster, node.masses.shape[0]
     other_mass, other_norm = node.mass - mass, max(node.norm - 2.0 * product + norm, 0.0)
-    if min(mass, other_mass) <= 0.0:  # the weight of one side is lost to rounding
+    if min(mass, other_mass) <= 0.0:  # rounding has made the weight of one side 0
         return -np.inf, own, own
     for q in range(n):
         other_inner[q] = node.inner[q] - inner[q]
@@ -241,19 +243,20 @@ def _assignment(node, mass, norm, inner, product, other_inner):
     leaving = _remaining(node, mass, norm, inner) - before
     other_leaving = _remaining(node, other_mass, other_norm, other_inner) - before
     best = (-np.inf, own, own)
-    if node.n_new > 0:  # star
+    if node.n_new > 0:  # "star" in the paper: one side becomes a new cluster
         best = _better(best, leaving + norm / mass, n, own, tolerance)
         best = _better(best, other_leaving + other_norm / other_mass, own, n, tolerance)
     target, gain, second, second_gain = _best_targets(node, mass, norm, inner)
     other, other_gain, other_second, other_second_gain = _best_targets(
         node, other_mass, other_norm, other_inner
     )
-    best = _better(best, leaving + gain, target, own, tolerance)  # switch
+    # "switch" in the paper: one side moves to another existing cluster
+    best = _better(best, leaving + gain, target, own, tolerance)
     best = _better(best, other_leaving + other_gain, own, other, tolerance)
     if node.is_only_leaf:  # if both sides left, the cluster would be empty
         return best
     both = _remaining(node, node.mass, node.norm, node.inner) - before
-    if node.n_new > 1:  # double star
+    if node.n_new > 1:  # "double star": both sides become new clusters
         new_gain = both + norm / mass + other_norm / other_mass
         best = _better(best, new_gain, n, n + 1, tolerance)
     if target != other:  # reallocation to two different clusters

@@ -147,7 +147,8 @@ def display_name(name):
     """Return the name of a column as displays show it; a tuple becomes ``sales / 2020``."""
     if isinstance(name, tuple):
         return " / ".join(text for text in map(display_name, name) if text)
-    return str(name).removesuffix(" 00:00:00")  # a date without a time of day
+    # The name can be a Timestamp. If it is a date without a time of day, midnight is not shown.
+    return str(name).removesuffix(" 00:00:00")
 
 
 def are_default(names):

@@ -60,7 +60,7 @@ def string(text, dialect):
 
 
 def strings(texts, dialect):
-    """Return string literals, separated by commas."""
+    """Return the texts as SQL string literals, separated by commas."""
     return ", ".join(string(text, dialect) for text in texts)
 
 
@@ -142,9 +142,10 @@ def modulo(expression, divisor, dialect):
 
 
 def floor_of_quotient(number, divisor, dialect):
-    """Return the expression of the floor of a quotient of integers, which is an integer.
+    """Return an SQL expression of floor(number / divisor), an integer.
 
-    Dates before 1970 have negative numbers, which integer division would round towards 0.
+    `number` and `divisor` are SQL expressions with integer values. Integer division would round a
+    negative quotient towards 0, for example for dates before 1970, whose numbers are negative.
     """
     multiple = f"{number} - {modulo(number, divisor, dialect)}"
     if dialect == "bigquery":

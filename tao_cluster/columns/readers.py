@@ -337,16 +337,17 @@ class Written(Reader):
 def _is_unit(prefix, suffix, cell):
     """Return whether the texts around a number are a unit: "$", or "EUR" and a space, or "kg".
 
-    Other texts make the cell a code or a name, such as A12, 3x or Person 3.
+    Other texts make the cell a code or a name, such as A12, 3x, job 3 or Person 3.
     """
     if len(suffix) == 1 and suffix.isalpha() and suffix not in _LETTERS:
         return cell.strip()[-2].isspace()
     if not any(map(str.isalpha, prefix)):
         return True
-    start = cell.strip().lstrip("+-")
-    return len(prefix) <= 3 and start[len(prefix)].isspace()
+    is_currency = (len(prefix) == 3 and prefix.isupper()) or prefix in _CURRENCIES
+    return is_currency and cell.strip().lstrip("+-")[len(prefix)].isspace()
 
 
+_CURRENCIES = ("Rs", "kr", "zł", "Kč", "US$")  # and all codes of three capital letters
 _LETTERS = "gmslhdkKMBTVWJNCF"  # units and multiples of one letter
 _MINUS_SIGNS = "\u2212\ufe63\u2013"  # minus sign, small hyphen-minus, en dash
 # A number with text before and behind it. The text has no digits, except for m2, m3 and the like.

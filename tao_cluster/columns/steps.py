@@ -166,7 +166,8 @@ class Increasing:
         if len(known) < 2 or not np.array_equal(beside, values[::2], equal_nan=True):
             return None
         sign = 1.0 if differences.sum() > 0 else -1.0
-        # Rounding hides large numbers from functions that saturate.
+        # The inverse need not return all numbers: a function that saturates, such as tanh, rounds
+        # all large arguments to the same value.
         is_undone = np.isclose(back, known, rtol=1e-6, atol=1e-9).mean() > 0.5
         is_monotone = np.all(sign * differences >= 0)
         return cls(step, j, sign=sign, inside=known[0]) if is_undone and is_monotone else None
@@ -235,7 +236,10 @@ class Column:
 
     @property
     def slope(self):
-        """Slope of an affine column in its source; for others, only the sign is meaningful."""
+        """Derivative of the column by its source, if the column is an affine function of it.
+
+        Otherwise, only the sign is meaningful: it is positive for an increasing function.
+        """
         slope = 1.0
         for function, number in self.operations:
             if function in (operator.mul, operator.truediv):
@@ -329,7 +333,8 @@ def _function(step, columns, name):
     if None in functions:
         reason = "applies a function that is not known to be monotone in each column"
         raise _unsupported(step, name, reason, _FUNCTION_REMEDY)
-    # The increasing function times its sign is the function of the step.
+    # `function` is increasing. If the function of the step is decreasing, `function` is its
+    # negative, and `sign` is -1. Multiplying by `sign` gives the function of the step.
     return [
         column.then(function).then(operator.mul, function.sign)
         for column, function in zip(columns, functions, strict=True)
@@ -447,7 +452,8 @@ def _levels(source, values, rare, drop, has_unknown):
     keys, rare_keys = [_key(value) for value in values], {_key(value) for value in rare}
     kept = [slot for slot, key in enumerate(keys) if key not in rare_keys]
     missing = next((slot for slot, value in enumerate(values) if is_missing(value)), None)
-    # The place of missing values: a level of their own, or else the level that fills them in.
+    # `missing` is the position of the level of missing values: a level of their own or, if an
+    # imputer replaces them, the level that replaces them.
     if missing is None and source.fill is not None:
         missing = next((slot for slot, value in enumerate(values) if value == source.fill), None)
     found = [
@@ -496,7 +502,8 @@ def _imputer(step, columns, name):
     filled = [
         _filled(column, plain_cell(value))
         for column, value in zip(columns, step.statistics_.tolist(), strict=True)
-        if step.keep_empty_features or not is_missing(value)  # the imputer drops empty columns
+        # The imputer drops columns without values, unless keep_empty_features=True.
+        if step.keep_empty_features or not is_missing(value)
     ]
     return filled + (through(step.indicator_, columns, name) if step.add_indicator else [])
 

@@ -95,7 +95,7 @@ class RawView(Readable):
 
     @property
     def n_features_in_(self):
-        """Number of features of the tree in raw columns."""
+        """Number of features of the converted tree: raw numbers and categories of raw columns."""
         return len(self._sources)
 
     @cached_property

@@ -256,7 +256,23 @@ def _refit(model, draw, rows):
 
 
 def _refit_and_measure(kind, model, draw, rows):
-    """Refit a copy; return its measures, clusters, used features and the messages of warnings."""
+    """Refit a model in place, and measure its tree.
+
+    Parameters
+    ----------
+    kind : {"resample", "seed"}
+    model : estimator or Pipeline, a copy of the user's model
+    draw : int array of shape (n_rows,), or None
+        How often the resample has each row; None for a refit with another seed.
+    rows : dict, arguments of `fit`
+
+    Returns
+    -------
+    record : dict, a row of :attr:`Stability.table` without the columns that compare trees
+    clusters : int array of shape (n_rows,)
+    usage : Series, result of :func:`_usage`
+    messages : list of str, the warnings of the refit
+    """
     *_, messages = observed(lambda: _refit(model, draw, rows))
     estimator, tested = _last(model, rows["X"])
     new = np.nan

@@ -192,7 +192,11 @@ class _Study:
     path: dict
 
     def check(self, series):
-        """Raise a ValueError if parameters of an estimator contradict those of the study."""
+        """Raise a ValueError if an estimator to compare contradicts the settings of the study.
+
+        This is so if its n_clusters, objective, standardize or reference is neither the value of
+        the study nor the default, or if the study needs such a parameter and it has none.
+        """
         for method, value in series:
             for _, estimator in self._estimators(value):
                 own, defaults = estimator.get_params(deep=False), type(estimator)().get_params()
@@ -258,7 +262,9 @@ class _Study:
         if self.parameters:
             found = [(f"{method}, {n} parameters", _within(models, n)) for n in self.parameters]
         for (name, model), limit in zip_longest(found, self.parameters):
-            if model is None:  # max_parameters searches beyond the largest lambda of the path
+            if model is None:
+                # No tree of the path is small enough. A fit with max_parameters also tries values
+                # of lambda beyond the largest one of the path.
                 yield Entry(name, method, *self.fit(name, tao.set_params(max_parameters=limit)))
             else:
                 yield Entry(name, method, model, seconds, notes)
@@ -276,7 +282,10 @@ class _Study:
         return [] if found.is_path else [("", found.estimator)]
 
     def _prepared(self, estimator):
-        """Return a copy with the settings of the study; it keeps its own seed and n_jobs."""
+        """Return an unfitted copy of an estimator with the settings of the study.
+
+        The copy keeps the `random_state` and the `n_jobs` of the estimator if they are not None.
+        """
         own = estimator.get_params(deep=False)
         keeps = {name for name in ("n_jobs", "random_state") if own.get(name) is not None}
         shared = {name: self.settings[name] for name in self.settings if name in own}

@@ -350,7 +350,11 @@ class Limits:
         return cls(values, low, high, scales, is_integer, groups, reason)
 
     def cost(self, j, value):
-        """Return the cost of a new value of feature j; for a 0/1 category, a change costs 1/2."""
+        """Return the cost of a new value of feature j.
+
+        A change of a 0/1 feature of a category costs 1/2. Another category changes two of these
+        features, so it costs 1.
+        """
         return abs(value - self.values[j]) / (2.0 if self.is_category[j] else self.scales[j])
 
     @cached_property
@@ -467,7 +471,7 @@ def nearest_values(conditions, limits):
 
 
 def _limit(low, high, bound):
-    """Narrow the lower or upper limit of the value of one feature to a bound."""
+    """Make a value satisfy a bound: lower high[j] or raise low[j], in place, for its feature j."""
     j, value = bound.feature, bound.value
     if bound.is_upper:
         high[j] = min(high[j], np.nextafter(value, -np.inf) if bound.is_strict else value)

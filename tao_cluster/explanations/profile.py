@@ -214,7 +214,7 @@ def _roles(nodes, part, names):
             continue
         left, right = (share[child] for child in node["children"])
         effects = [effect(term) for term in node["terms"]]
-        if not any(effects):  # no feature varies, for example over one row
+        if not any(effects):  # no feature of the test varies over the rows of the node
             effects = [term["weight"] for term in node["terms"]]
         norm = sum(map(abs, effects))
         for term, size in zip(node["terms"], effects, strict=True):

@@ -168,7 +168,8 @@ def edge_signs(node):
         return "yes", "no"
     if len(node["terms"]) != 1:
         return "\N{LESS-THAN OR EQUAL TO}", ">"
-    if _steps(node["terms"][0]["name"]):  # for dates, rounding can turn <= into <
+    # The shown bound of a date is rounded, which can turn <= into <. No sign is shown.
+    if _steps(node["terms"][0]["name"]):
         return "yes", "no"
     left, right = (bound_of(node, is_left) for is_left in (True, False))
     return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))

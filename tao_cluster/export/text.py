@@ -60,7 +60,9 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
     check_options("to_text", precision=precision, max_terms=max_terms, scaled=scaled)
     nodes = report(tree, feature_names=feature_names, scaled=scaled)["nodes"]
     lines = []
-    todo = [(nodes[0], None)]  # (node, the line to write before it), left child first
+    # A stack of (node, the condition to write on the line before it, or None). A left child is put
+    # on top of its sibling, so that its subtree is written first.
+    todo = [(nodes[0], None)]
     while todo:
         node, condition = todo.pop()
         if condition is not None:
@@ -157,7 +159,8 @@ def rules_of(model, names, nodes, leaves, precision=3, max_terms=None):
     -------
     list of str
     """
-    tree, known = tree_of(model), {}  # paths share conditions: each is formatted once
+    # Several leaves share conditions. `known` holds their texts, so that each is formatted once.
+    tree, known = tree_of(model), {}
     sets = level_sets(tree, levels_of(model, names))
 
     def premise_of(pair):

@@ -66,7 +66,7 @@ class InitialTree(Protocol):
         """
 
 
-_N_DRAWS = 20  # maximum number of random tests that are drawn until one separates the rows
+_N_DRAWS = 20  # maximum number of random tests that are drawn until one has rows on both sides
 
 _MOST_DOUBLINGS = 62  # limit of the depth, so that 2 ** depth is an int64
 
@@ -114,7 +114,10 @@ class Bisecting(InitialTree):
         return _grow_over_rows(self.depth, bisect, labels, sample_weight, len(centers), X.shape[1])
 
     def _bisect(self, X, view, rows, sample_weight, rng):
-        """Return the bisector of 2-means on some rows and the mask of its left rows, or None."""
+        """Divide some rows by the hyperplane halfway between the two centres of 2-means.
+
+        Return the test and a bool mask of the rows on its left, or None if one side is empty.
+        """
         if len(rows) < 2:
             return None
         sample = rows

@@ -231,7 +231,8 @@ def _next_test(points, centers, best, rival, region):
     halves : tuple of two _Region, or None
     """
     for k in range(rival, len(points)):
-        # From the original centres, since two close ones may be equal after normalization.
+        # The direction comes from the original centres, since the normalised centres (`points`) of
+        # two close ones may be equal.
         direction = centers[k] - centers[best]
         normal = direction / math.hypot(*direction)
         left, right = region.halves(normal, normal @ (points[best] + points[k]) / 2)

@@ -108,7 +108,10 @@ class Rows:
         return cls(tree, X, leaf_of_row, classes, names, weight)
 
     def through(self, tree, stands_for):
-        """Return the same rows in another tree, in which node stands_for[i] replaces node i."""
+        """Return a copy of the rows for another tree, such as the upper part of this tree.
+
+        The rows of leaf i of this tree are in the leaf stands_for[i] of `tree`.
+        """
         return replace(self, tree=tree, leaf_of_row=stands_for[self.leaf_of_row])
 
     @cached_property

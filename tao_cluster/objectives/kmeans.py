@@ -50,7 +50,10 @@ class KMeans(Objective):
         return _SklearnKMeans(n_clusters, n_init=self.n_init, random_state=random_state)
 
     def sparse_reference(self, n_clusters, random_state):
-        """Return KMeans with the bounds of Elkan, as distances of sparse rows are expensive."""
+        """Return a KMeans for sparse rows, with the algorithm of Elkan.
+
+        This algorithm computes fewer distances, which are expensive for sparse rows.
+        """
         reference = self.reference(n_clusters, random_state)
         return reference.set_params(algorithm="elkan") if n_clusters > 1 else reference
 
@@ -180,7 +183,9 @@ class _CenteredRows:
             mean = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
             if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # True for NaN
                 rows.origin[:] = mean
-                rows._measure()  # |x|^2 - 2 x.mean + |mean|^2 would lose digits
+                # The squared norms are computed anew from the differences from the mean, because
+                # |x|^2 - 2 x.mean + |mean|^2 would lose digits.
+                rows._measure()
         return rows
 
     def _measure(self):
@@ -196,7 +201,11 @@ class _CenteredRows:
         return list(row_blocks(self.X, _CACHED_VALUES, _CACHED_ROWS))
 
     def blocks(self, parts):
-        """Yield (slice, rows minus the origin, in float64); the next block overwrites the rows."""
+        """Yield (part, rows) for each of the slices `parts`.
+
+        `rows` are the rows of X in the slice, minus the origin, in float64. The next block may
+        overwrite their memory.
+        """
         X, origin = self.X, self.origin
         if sp.issparse(X):
             for part in parts:

@@ -110,7 +110,8 @@ class SphericalKMeans(ByDistances):
     def centers_of(self, sums, total, centers):
         """Return the normalised sums of the clusters as centres; see :class:`Objective`."""
         norms = row_norms(sums)
-        # If directions cancel, the sum is rounding errors and has no direction.
+        # If the normalised rows of a cluster cancel, their sum consists of rounding errors, and its
+        # direction has no meaning.
         defined = norms > 8 * np.finfo(np.float64).eps * total
         updated = np.array(centers, dtype=np.float64)
         updated[defined] = sums[defined] / norms[defined, None]

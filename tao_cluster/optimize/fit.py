@@ -169,7 +169,8 @@ def fit_tree(problem, settings, random_state, on_record=None):
         If a KeyboardInterrupt ended the fit: the tree is then the best one so far. Also if the
         node solver did not reach its accuracy at some nodes.
     """
-    limits = range_of_lambda(problem, settings)  # first, while no other memory is in use
+    # This comes first, because it needs much memory, and later steps keep memory in use.
+    limits = range_of_lambda(problem, settings)
     rows = _Rows.of(problem, settings, random_state, on_record)
     if settings.goal is None:
         fit = _fit_once
@@ -252,7 +253,10 @@ def until_interrupted(results):
 
 
 class _Priced(NamedTuple):
-    """A finished tree, its cost increase in percent, and the leaf of each row, if known."""
+    """A finished tree, its cost increase over the free clustering in percent, and row leaves.
+
+    `leaf_of_row` is the leaf of each row, an int array of shape (n,), or None if it is not known.
+    """
 
     tree: Tree
     cost: float
@@ -309,16 +313,20 @@ class _Rows:
             return cls(whole.smoothed if uses_copies else whole, whole, random_state)
         search = Search.of_sample(problem, settings, history, settings.max_rows, random_state)
         settings.check_data(search.problem.X, search.problem.weight)
-        step = TreeStep(kernel_arrays(problem.X), None, settings.n_jobs)  # its nodes are not solved
+        # This TreeStep only finds the leaves of rows. It fits no tests, so it needs no solver.
+        step = TreeStep(kernel_arrays(problem.X), None, settings.n_jobs)
         return cls(search, Search(problem, settings, step, history), random_state)
 
     def priced(self, state, lambda_):
-        """Return the finished tree of a state and its cost increase over all rows.
+        """Return the finished tree of a state, and its cost increase over all rows, as _Priced.
+
+        If `search` uses only a sample of the rows, passes over all rows improve the tree first.
 
         Parameters
         ----------
         state : State, of `search`
         lambda_ : float
+            The value of lambda of this tree, for the record of these passes in the history.
         """
         settings = self.search.settings
         general = settings.split_kind.generalize(self.search, state, lambda_)
@@ -501,10 +509,11 @@ def _fit_unseen(rows, random_state):
 
 
 def _fit_leaves(rows, random_state):
-    """Find the axis-aligned tree whose number of leaves suits the goal.
+    """Fit axis-aligned trees with several numbers of leaves, and choose one of them by the goal.
 
-    With rows held out, trees are grown over the other rows, and the size is chosen by their cost on
-    the rows held out. A tree of that size is then fitted to all rows.
+    The goal is the knee of the costs, or a limit of the size or cost. If some rows are held out,
+    trees are grown over the other rows, and the number of leaves is chosen by their cost on the
+    held-out rows. A tree with this number of leaves is then fitted to all rows.
     """
     goal, path = rows.search.settings.goal, LeafPath(rows.search, random_state)
     attributes = {}

@@ -124,7 +124,11 @@ def trees_for(path, goal, measure, measure_roughly):
 
 
 def _at_the_knee(path, goal, measure, measure_roughly):
-    """Grow one tree per size of a grid, and run the complete search at the size of the knee."""
+    """Grow one tree for each number of leaves of a grid, and find the knee of their costs.
+
+    The function yields the tree at the knee of the trees grown so far. Then it runs the complete
+    search for the number of leaves at the knee of all of them, and yields that tree.
+    """
     found, sizes = [], leaf_grid(*path.sizes)
     for n_leaves in sizes:
         found.append(measure_roughly(path.grown(n_leaves)))
@@ -134,9 +138,10 @@ def _at_the_knee(path, goal, measure, measure_roughly):
 
 
 def _within_size(path, goal, measure):
-    """Run the complete search for trees of the largest number of leaves within the limit.
+    """Run the complete search for the largest number of leaves within the limit of parameters.
 
-    The search is repeated for the two next smaller numbers, and the best tree is kept.
+    The search also runs for the two next smaller numbers of leaves, in increasing order. After each
+    search, the tree of the least cost so far is yielded.
     """
     most = max(1, min(path.sizes[1], (goal.limit + 2) // 3))  # L leaves have 3 L - 2 parameters
     best = None

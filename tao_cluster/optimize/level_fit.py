@@ -94,7 +94,7 @@ class WiderTable:
         self.search = Search.of(problem, settings, History(on_record or History().on_record))
 
     def narrowed(self, result):
-        """Return the result of a fit of the wider table as a Result for the given table.
+        """Return the result of a fit to X with columns of ranks as a Result for X alone.
 
         Tests of ranks become tests on sets of levels. Passes then choose the best set at each
         node, so that the cost does not rise.

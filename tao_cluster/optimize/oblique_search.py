@@ -34,7 +34,9 @@ _LEAST_SAVING = 1e-3
 _SLOPE, _MOST_SHARE = 2.0, 0.5
 _FLOOR = 1e-6  # least excess cost in this formula, as a share of the summed costs of mismatches
 _CHEAPER = 0.25  # factor of the penalty after a pass that would lose clusters
-_COSTLIER, _MOST_STEPS = 1.15, 60  # pruning: factor of the penalty per step, and most steps
+# `prune_stepwise` multiplies the penalty by this factor after each pass, for at most this many
+# passes.
+_COSTLIER, _MOST_STEPS = 1.15, 60
 
 # The search.
 _NOISE = 0.3  # row weights are multiplied by exp(_NOISE * z) with a standard normal z per row
@@ -105,11 +107,12 @@ def optimize_exact(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=T
     price : float, penalty per parameter
     n_passes : int, maximum number of passes
     keeps_clusters : bool, default=True
-        Discard a pass that loses clusters, and lower the penalty for the next pass.
+        If a pass leaves fewer clusters with a leaf, its tree is discarded, and the penalty of the
+        next pass is lower.
 
     Returns
     -------
-    State
+    State after the last pass that lowered the sum of the cost and the penalties
     """
     enough = _LEAST_SAVING * max(0.0, state.inertia - search.problem.free.inertia)
     for _ in range(n_passes):
@@ -197,19 +200,23 @@ def improvements(search, state, lambda_, criterion, effort, rivals, random_state
 
 
 def disturbed(search, state, lambda_, limits, rng):
-    """Return a state with some leaves split and all nodes fitted once to perturbed row weights.
+    """Return a randomly changed tree: some leaves are split, then all nodes are fitted once.
+
+    For these fits, each row weight is multiplied by a random factor.
 
     Parameters
     ----------
     search : Search
-    state : State, each of whose nodes is reached by rows
+    state : State
+        The tree to change. Every node is reached by rows.
     lambda_ : float
+        The penalty of the L1 norm of the weights is `lambda_` times a random element of `_SHARES`.
     limits : tuple of (maximum number of leaves, maximum depth)
     rng : RandomState
 
     Returns
     -------
-    State
+    State of the changed tree, with the actual row weights
     """
     strength = lambda_ * _SHARES[rng.randint(len(_SHARES))]
     room = min(limits[0] - state.pruned.n_leaves, rng.randint(_MOST_GROWN + 1))
@@ -224,13 +231,15 @@ def disturbed(search, state, lambda_, limits, rng):
 def grown(search, state, n_leaves, most_depth, strength, rng):
     """Return the tree of a state with some random leaves split.
 
-    The probability of a leaf is in proportion to the cost that it would save if each of its rows
-    could have the better one of two labels: the label of the leaf and the best second label.
+    Leaves are drawn at random. The probability of a leaf is in proportion to the cost that it would
+    save if each of its rows could have the better one of two labels: the label of the leaf and the
+    best second label.
 
     Parameters
     ----------
     search : Search
-    state : State, each of whose nodes is reached by rows
+    state : State
+        Every node of its tree is reached by rows.
     n_leaves : int, maximum number of new leaves
     most_depth : int, maximum depth of leaves
     strength : float, penalty on ||w||_1 of the new tests

@@ -23,8 +23,8 @@ _FEW_CLUSTERS = 50
 # The unit of lambda ignores rows far from all centres: those whose cost difference between the
 # two nearest centres exceeds this multiple of the median.
 _FAR_AWAY = 100.0
-# If one row has much more weight than the others, the cost in the unit of lambda is at most this
-# multiple of what the free clustering saves against a single cluster.
+# If one row has much more weight than the others, the sum of costs in the unit of lambda is limited
+# to this multiple of the cost that the free clustering saves compared with a single cluster.
 _MANY_TIMES = 10.0
 # If no tree of the grid meets a limit, lambda leaves the grid: up to 12 steps by a factor of 3
 # upwards, or 3 steps by a factor of 9 downwards. Between a lambda that meets the limit and one that
@@ -181,7 +181,7 @@ def starting_trees(search, random_state):
 
 
 def follow_path(search, lambdas, random_state):
-    """Fit a tree at each of several increasing values of lambda; each fit starts from the last.
+    """Fit a tree at each of several increasing values of lambda, starting from the previous tree.
 
     Parameters
     ----------

@@ -13,13 +13,25 @@ from .._utils.options import check_fields, repr_of_changes
 from ..problem.problem import mismatch_prices
 from .direct_form import DirectForm, descend, finish
 
+# Regularization strength of the tree step as a function of lambda, mu and mu_0 (eq. 8).
+STRENGTHS = {
+    "lambda/mu": lambda lambda_, mu, start: lambda_ / mu,
+    "constant": lambda lambda_, mu, start: lambda_,
+    "lambda*mu_0/mu": lambda lambda_, mu, start: lambda_ * start / mu,
+    "lambda/max(mu,1)": lambda lambda_, mu, start: lambda_ / max(mu, 1.0),
+}
+_SUMMARIES = {"least": np.min, "median": np.median}
+
 
 @dataclass(frozen=True, repr=False)
 class PenaltyMethod:
     """The algorithm of the KDD'22 paper: ``TAOClustering(algorithm=PenaltyMethod(...))``.
 
-    It minimises E(Z, psi) + lambda sum_i ||w_i||_1 + mu P(Z, T(X)) (eq. 6) for mu_t = mu_0 a^t,
-    where mu_0 is the smallest mu that changes an assignment (appendix A.2).
+    It minimises E(Z, psi) + lambda sum_i ||w_i||_1 + mu P(Z, T(X)) (eq. 6) for mu_t = mu_0 a^t.
+    The paper leaves some choices open. Each of them is a parameter here: `penalty`, `strength`,
+    `accept`, `result`, `initial_mu` and `node_solver`. The defaults follow the equations of the
+    paper. ``algorithm="published"`` is the interpretation whose trees are nearest to table 2 of the
+    paper on the data set letter.
 
     Parameters
     ----------
@@ -39,12 +51,34 @@ class PenaltyMethod:
         Number of initial trees. The path starts from the one with the lowest objective (eq. 4)
         after a short direct fit.
     penalty : {"zero-one", "squared"} or Penalty, default="zero-one"
-        Penalty P for the disagreement of an assignment with the tree. With "squared", each leaf
-        has a histogram over the clusters, which `predict_proba` returns.
-    node_solver : {"newton", "liblinear"} or NodeSolver, default="newton"
-        Solver of the logistic regression at an oblique node. "liblinear" is that of the paper. It
-        has no instance weights, so it needs the zero-one penalty, and sample weights that are
-        integer multiples of one number. Axis-aligned nodes are always solved by exact enumeration.
+        Penalty P for the disagreement of an assignment with the tree. Section 7 defines both. With
+        "squared", each leaf has a histogram over the clusters, which `predict_proba` returns.
+        Section 9.2 names the squared error ("the step over the tree will still be the minimization
+        of squared error plus regularization").
+    strength : {"lambda/mu", "constant", "lambda*mu_0/mu", "lambda/max(mu,1)"}, default="lambda/mu"
+        Regularization strength of the tree step. "lambda/mu" is that of eq. 8. With "constant" it
+        is lambda for all mu. This contradicts eq. 8, but on the data set letter it agrees with the
+        trees in table 2, and the cost falls along mu as in figure 3. The direct fit has the
+        strength lambda, except for "lambda/mu".
+    accept : {"if better", "if loss falls", "always"}, default="if better"
+        Which updates of nodes are accepted. With "if better", an update must lower the loss of the
+        node plus strength * ||w||_1 ("we can guarantee a monotonic decrease in the objective by
+        only accepting this update if it improves over the previous step", section 8). With "if
+        loss falls", it must lower the loss of the node alone.
+    result : {"best", "last"}, default="best"
+        Which tree of the path is the result: the one of lowest objective (eq. 4), or the last one
+        (figure 2, and "once we obtain the final tree", appendix A.2).
+    initial_mu : {"least", "median"} or float > 0, default="least"
+        First value mu_0. Each row whose leaf disagrees with its free cluster has a smallest mu that
+        changes its assignment. "least" is the least of these values ("the smallest value of mu
+        needed to change the assignment of points in the Z step", appendix A.2), "median" is their
+        median.
+    node_solver : {"newton", "liblinear", "liblinear-weighted"} or NodeSolver, default="newton"
+        Solver of the logistic regression at an oblique node. The paper uses LIBLINEAR (section 8).
+        "liblinear" has no instance weights, so it needs the zero-one penalty, and sample weights
+        that are integer multiples of one number. "liblinear-weighted" is the LIBLINEAR of
+        scikit-learn, which has instance weights and penalises the threshold. Axis-aligned nodes are
+        always solved by exact enumeration.
     refine : bool or DirectForm, default=True
         Improve the result with passes of the direct form. True stands for ``DirectForm()``. With
         False the result is the tree of the path: no refits, no search, no trimming, and all rows
@@ -57,23 +91,19 @@ class PenaltyMethod:
 
     Notes
     -----
-    The paper leaves some choices open. They are made as follows:
+    The paper's grid of lambda is {100, 10, 5, 1, 0.5, 0.1}, that of the depth {4, 5, 6}.
 
-    - The paper defines the 0/1 penalty and the squared error with histogram leaves, and does not
-      say which one its tables use. The default here is 0/1. The paper's grid of lambda is
-      {100, 10, 5, 1, 0.5, 0.1}.
-    - For lambda > 0, figure 2 of the paper starts from a tree without weights, and section 9.1
-      from a direct fit to the free assignment. Here, the path starts from the direct fit. Its
-      regularization strength is lambda divided by the mean cost of a mismatch: the difference
-      between the dissimilarities of a row to its second nearest and its nearest free centre.
-    - An update of a node is accepted only if 0/1 loss + strength ||w||_1 decreases, so no tree
-      step raises eq. (8). The first `tao_iter` passes of the direct fit accept all updates,
-      because the scale of the initial weights is arbitrary; the best of these trees is kept.
-    - With lambda > 0, the tree collapses while mu is small. Nodes that no row reaches, and nodes
-      with zero weights, keep their parameters until the end, so that they return as mu grows.
-    - The result is the tree with the lowest objective (eq. 4) on the path; the paper takes the
-      last one. The two are usually the same. But mu_0 is a minimum over all rows: one row near
-      the border of two clusters makes it tiny, and the tree can then collapse permanently.
+    For lambda > 0, figure 2 of the paper starts from a tree without weights, and section 9.1 from a
+    direct fit to the free assignment. Here, the path starts from the direct fit. With the strength
+    "lambda/mu", which needs a mu, the direct fit uses lambda divided by the mean cost of a
+    mismatch: the difference between the dissimilarities of a row to its second nearest and its
+    nearest free centre. Its first `tao_iter` passes accept all updates, because the scale of the
+    initial weights is arbitrary; the best of these trees is kept.
+
+    mu_0 is a minimum over all rows, and one row near the border of two clusters makes it tiny. With
+    the strength "lambda/mu", the tree then collapses while mu is small, and clusters can be lost
+    permanently. Nodes that no row reaches, and nodes with zero weights, keep their parameters until
+    the end, so that they can return as mu grows.
 
     Examples
     --------
@@ -93,6 +123,10 @@ class PenaltyMethod:
     tol: float = 0.0
     n_init: int = 4
     penalty: Any = "zero-one"
+    strength: str = "lambda/mu"
+    accept: str = "if better"
+    result: str = "best"
+    initial_mu: str | float = "least"
     node_solver: Any = "newton"
     refine: bool | DirectForm = True
 
@@ -106,7 +140,14 @@ class PenaltyMethod:
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "penalty": [StrOptions({"zero-one", "squared"}), HasMethods(["leaf", "table"])],
-        "node_solver": [StrOptions({"newton", "liblinear"}), HasMethods("bind")],
+        "strength": [StrOptions(set(STRENGTHS))],
+        "accept": [StrOptions({"always", "if better", "if loss falls"})],
+        "result": [StrOptions({"last", "best"})],
+        "initial_mu": [StrOptions(set(_SUMMARIES)), Interval(Real, 0, None, closed="neither")],
+        "node_solver": [
+            StrOptions({"newton", "liblinear", "liblinear-weighted"}),
+            HasMethods("bind"),
+        ],
         "refine": ["boolean", DirectForm],
     }
 
@@ -146,6 +187,7 @@ class PenaltyMethod:
             state = min(states, key=lambda state: state.objective(lambda_))
         else:
             state = self.direct_fit(search, itertools.chain([first], trees), lambda_)
+        search.record("direct fit", state, lambda_, mu=0.0)
         yield state
         for better in self.alternate(search, state, lambda_):
             state = better
@@ -160,10 +202,10 @@ class PenaltyMethod:
         objective (eq. 4) gets the rest of the `init_tao_iter` passes. A short fit ranks the initial
         trees about as well as a complete run, at a fraction of its time.
 
-        The paper gives no regularization strength for this fit. Here it is lambda divided by the
-        mean cost of a mismatch: the difference between the dissimilarities to the second nearest
-        and the nearest centre. So the fit neither collapses, as with lambda / mu_0, nor ignores
-        lambda.
+        The paper gives no regularization strength for this fit. Here it is lambda. If `strength`
+        is "lambda/mu", it is lambda divided by the mean cost of a mismatch: the difference between
+        the dissimilarities to the second nearest and the nearest centre. So the fit neither
+        collapses, as with lambda / mu_0, nor ignores lambda.
 
         Parameters
         ----------
@@ -177,9 +219,7 @@ class PenaltyMethod:
         State
         """
         problem, step = search.problem, search.penalty_step
-        costs = mismatch_prices(search.distances(problem.free.centers))
-        mean_cost = problem.weight @ costs / problem.weight.sum()
-        strength = lambda_ / (mean_cost or np.inf)
+        strength = self._strength_of_direct_fit(search, lambda_)
         criterion = search.agreement(problem.free.labels)
         n_free = min(self.tao_iter, self.init_tao_iter)
         starts = (
@@ -187,8 +227,17 @@ class PenaltyMethod:
             for tree in trees
         )
         best = min(starts, key=lambda state: state.objective(lambda_))
-        found = step.run(best.routed, criterion, strength, self.init_tao_iter - n_free)
+        n_left = self.init_tao_iter - n_free
+        found = step.run(best.routed, criterion, strength, n_left, self.accept)
         return best if found.tree is best.tree else search.evaluate(*found)
+
+    def _strength_of_direct_fit(self, search, lambda_):
+        if self.strength != "lambda/mu":
+            return lambda_
+        problem = search.problem
+        costs = mismatch_prices(search.distances(problem.free.centers))
+        mean_cost = problem.weight @ costs / problem.weight.sum()
+        return lambda_ / (mean_cost or np.inf)
 
     def alternate(self, search, state, lambda_):
         """Follow the path of eq. (6) along mu from a direct fit until Z = T(X).
@@ -203,15 +252,12 @@ class PenaltyMethod:
         Yields
         ------
         State
-            After each mu, the state with the lowest objective (eq. 4) so far, including the start.
-            The best state is usually the last one. If mu_0 is much smaller than the mismatch costs
-            of most rows, the tree can collapse and lose clusters permanently.
+            After each mu, the state with the lowest objective (eq. 4) so far, including the start,
+            or the last one if `result` says so.
         """
         problem, step, best = search.problem, search.penalty_step, state
         labels, centers = problem.free.labels, problem.free.centers
-        mu_start = smallest_effective_mu(
-            search.distances(centers), labels, _table(search, state), state.leaf_of_row
-        )
+        mu_start = self._first_mu(search, state)
         for mu in self.mu_values(mu_start) if mu_start else ():
             labels, centers, _ = clustering_step(
                 search,
@@ -223,7 +269,9 @@ class PenaltyMethod:
                 self.max_iter,
                 self.tol,
             )
-            found = step.run(state.routed, search.agreement(labels), lambda_ / mu, self.tao_iter)
+            strength = STRENGTHS[self.strength](lambda_, mu, mu_start)
+            criterion = search.agreement(labels)
+            found = step.run(state.routed, criterion, strength, self.tao_iter, self.accept)
             unchanged = found.tree is state.tree
             if not unchanged:
                 state = search.evaluate(*found)
@@ -231,9 +279,17 @@ class PenaltyMethod:
                 best = min(state, best, key=lambda s: s.objective(lambda_))
             mismatch = float(problem.weight[labels != state.labels].sum())
             search.record("penalty", state, lambda_, mu, mismatch, kept=best is state)
-            yield best
+            yield best if self.result == "best" else state
             if unchanged and mismatch == 0:
                 break
+
+    def _first_mu(self, search, state):
+        """Return mu_0 for the tree of a direct fit; None if no mu changes an assignment."""
+        if not isinstance(self.initial_mu, str):
+            return self.initial_mu
+        free = search.problem.free
+        terms = search.distances(free.centers), free.labels, _table(search, state)
+        return smallest_effective_mu(*terms, state.leaf_of_row, _SUMMARIES[self.initial_mu])
 
 
 def clustering_step(search, labels, centers, table, leaf_of_row, mu, max_iter=100, tol=0.0):
@@ -282,13 +338,14 @@ def _table(search, state):
     return search.settings.penalty.table(state.tree, search.problem.n_clusters)
 
 
-def smallest_effective_mu(distances, labels, table, leaf_of_row):
+def smallest_effective_mu(distances, labels, table, leaf_of_row, summary=np.min):
     """Return the smallest mu that changes an assignment (mu_0; KDD'22 paper, appendix A.2).
 
-    Row n changes from cluster z_n to cluster k if mu (p_zn - p_kn) > d_kn - d_zn, so mu_0 is the
-    smallest positive ratio of the two sides over all rows and clusters. If the tree reproduces
-    every assignment, no mu changes one. The smallest positive d_kn - d_zn, the lowest cost of a
-    mismatch, is then returned, so that the tree can still become sparser.
+    Row n changes from cluster z_n to cluster k if mu (p_zn - p_kn) > d_kn - d_zn, so the smallest
+    mu that changes it is the least positive ratio of the two sides over the clusters k. Mu_0 is
+    the least of these values over the rows, or another summary of them. If the tree reproduces
+    every assignment, no mu changes one. The same summary of the lowest cost of a mismatch of each
+    row, the least positive d_kn - d_zn, is then returned, so that the tree can become sparser.
 
     Parameters
     ----------
@@ -298,22 +355,27 @@ def smallest_effective_mu(distances, labels, table, leaf_of_row):
         The free assignment z.
     table, leaf_of_row
         As for :func:`clustering_step`.
+    summary : callable, default=numpy.min
+        Function of a float array that returns a float.
 
     Returns
     -------
     float
         None if the dissimilarities of each row are all equal, for example with one cluster.
     """
-    least, cheapest = np.inf, np.inf
+    changing, cheapest = np.empty(len(labels)), np.empty(len(labels))
     for part in row_blocks(distances):
         own, penalty = labels[part, None], table[leaf_of_row[part]]
         needed = distances[part] - np.take_along_axis(distances[part], own, axis=1)
+        needed[needed <= 0] = np.inf
         relief = np.take_along_axis(penalty, own, axis=1) - penalty
-        effective = (relief > 0) & (needed > 0)
-        least = (needed[effective] / relief[effective]).min(initial=least)
-        cheapest = needed[needed > 0].min(initial=cheapest)
-    found = least if np.isfinite(least) else cheapest
-    return float(found) if np.isfinite(found) else None
+        relief[relief <= 0] = np.nan
+        changing[part] = np.fmin.reduce(needed / relief, axis=1, initial=np.inf)
+        cheapest[part] = needed.min(axis=1)
+    for found in (changing, cheapest):
+        if np.isfinite(found).any():
+            return float(summary(found[np.isfinite(found)]))
+    return None
 
 
 def with_histograms(search, tree, leaf_of_row):

@@ -9,7 +9,8 @@ from ..tree.routing import ReducedSets
 
 # If a tree has more leaves than the limit, each round of pruning removes this share of the excess.
 _REMOVED_SHARE = 0.25
-_ROUNDING = 1e-12  # two costs are equal if they differ by less than this share
+# Differences of costs of at most this share of the cost of the tree are rounding errors.
+_ROUNDING = 1e-12
 
 
 def fitting(search, trees):
@@ -114,7 +115,8 @@ def weakest_splits(saved, left, right, n_tests):
         Children; -1 at leaves.
     n_tests : int
     """
-    parent, chosen, above = [-1] * len(saved), [], set()  # `above` has ancestors of chosen nodes
+    # `above` holds the ancestors of the chosen nodes.
+    parent, chosen, above = [-1] * len(saved), [], set()
     for node, children in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         for child in children:
             if child >= 0:

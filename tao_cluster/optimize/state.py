@@ -181,9 +181,9 @@ class Search:
         )
 
     def single_features(self, state):
-        """Return states of axis-aligned trees; the search also considers them as oblique trees.
+        """Return a list of states of axis-aligned trees, with which an oblique tree competes.
 
-        If the trees of CART cost much more than the state, other builders are not tried.
+        If the trees of CART cost much more than the tree of `state`, other builders are not tried.
         """
         if self.whole is not None:
             found = self.whole.single_features(self.whole.take(state, self))
@@ -299,7 +299,9 @@ class Search:
 
         Parameters
         ----------
-        stage : {"start", "search", "penalty", "direct", "relax", "regrow", "exact", "polish"}
+        stage : str
+            One of "start", "search", "direct", "relax", "regrow", "exact", "direct fit", "penalty"
+            and "polish".
         state : State
         lambda_, mu : float
             In the direct form, mu is infinite.

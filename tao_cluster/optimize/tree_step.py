@@ -66,14 +66,14 @@ class TreeStep:
         return Routed(tree, self.leaves_of(tree))
 
     def leaves_of(self, tree, rows=None, node=0):
-        """Return the leaf below `node` that each row reaches: int32 array; by default all rows."""
+        """Return the leaf that each row reaches from `node`: int32 array, one element per row.
+
+        `rows` are row numbers; None means all rows.
+        """
         return tree.route(self.view, rows, node, self.n_jobs)
 
-    def run(self, start, criterion, strength, n_passes):
+    def run(self, start, criterion, strength, n_passes, accept="if better"):
         """Repeat passes until a pass changes nothing, at most `n_passes` times.
-
-        An update of a node is accepted only if it lowers the loss of the node plus strength *
-        ||w||_1, so that the `objective` of the tree never rises (section 8).
 
         Parameters
         ----------
@@ -82,14 +82,20 @@ class TreeStep:
         strength : float > 0
             Factor of sum_i ||w_i||_1 (lambda / mu in eq. 8).
         n_passes : int
+        accept : {"if better", "if loss falls", "always"}, default="if better"
+            Which updates of nodes are accepted. With "if better", an update must lower the loss of
+            the node plus strength * ||w||_1, so that the `objective` of the tree never rises
+            (section 8). With "if loss falls", it must lower the loss of the node.
 
         Returns
         -------
         Routed
-            It has the same tree if nothing changed.
+            The result of the last pass. It has the same tree if nothing changed.
         """
         for _ in range(n_passes):
-            updated = self.one_pass(start, criterion, strength, is_judged=True)
+            updated = self.one_pass(
+                start, criterion, strength, accept != "always", accept == "if better"
+            )
             if updated.tree is start.tree:
                 break
             start = updated
@@ -109,7 +115,7 @@ class TreeStep:
         Routed
             The best result of a pass, or `start` if `n_passes` is 0.
         """
-        self._settled.clear()  # results for other trees are not valid for this one
+        self._settled.clear()  # it holds results of earlier calls, possibly for other trees
         best, least = start, np.inf
         for _ in range(n_passes):
             updated = self.one_pass(start, criterion, strength, is_judged=False)
@@ -121,7 +127,7 @@ class TreeStep:
             start = updated
         return best
 
-    def one_pass(self, start, criterion, strength, is_judged):
+    def one_pass(self, start, criterion, strength, is_judged, has_price=True):
         """Run one pass over a tree.
 
         Parameters
@@ -131,6 +137,8 @@ class TreeStep:
         is_judged : bool
             Whether an update of a node is accepted only if it lowers the loss of the node plus
             strength * ||w||_1. Otherwise all updates are accepted.
+        has_price : bool, default=True
+            Whether strength * ||w||_1 counts in this comparison.
 
         Returns
         -------
@@ -149,7 +157,7 @@ class TreeStep:
                 rows = rows_of[node]
                 goes_left = rows_of.goes_left(node, start.leaf_of_row[rows])
                 below = self._below(tree, node, rows, goes_left, leaf_of_row)
-                split = self._update(tree, node, below, loss, strength, is_judged)
+                split = self._update(tree, node, below, loss, strength, is_judged, has_price)
                 if split is not None:
                     leaf_of_row[rows] = below.leaves(self._goes_left(node, rows, split))
                 return split
@@ -177,7 +185,7 @@ class TreeStep:
             leaves[others] = tree.route(self.view, rows[others], child, self._helpers(node))
         return _Below(rows, goes_left, left, right)
 
-    def _update(self, tree, node, below, loss, strength, is_judged):
+    def _update(self, tree, node, below, loss, strength, is_judged, has_price=True):
         """Return the new split of a node, or None to keep the old one."""
         old = Split.from_tree(tree, node)
         problem, care = self._reduce(tree, node, below, loss, strength)
@@ -192,8 +200,8 @@ class TreeStep:
             return None
         if is_judged:
             goes_left = self._goes_left(node, problem.rows, new)
-            before = problem.loss(below.goes_left[care]) + problem.price(old)
-            if problem.loss(goes_left) + problem.price(new) >= before:
+            before = problem.loss(below.goes_left[care]) + has_price * problem.price(old)
+            if problem.loss(goes_left) + has_price * problem.price(new) >= before:
                 self._settled[node] = (asked, old)
                 return None
         return new
@@ -281,9 +289,11 @@ def gains(view, tree, node, rows, loss, n_jobs=1):
 
 
 def _indifferent(split, strength):
-    """Return the split for a node whose rows all have equal losses on both sides.
+    """Return the new split of a node whose rows all have equal losses on both sides.
 
-    With a positive strength it has no weights, because they would only cost their penalty.
+    `split` is the current split. If it has weights and `strength`, the factor of their penalty, is
+    positive, the new split has no weights and sends all rows to the left, which saves the penalty.
+    Otherwise, the function returns None: the split does not change.
     """
     has_price = strength > 0 and len(split.indices)
     return Split.constant(goes_left=True) if has_price else None

@@ -119,7 +119,11 @@ class Sensitivity:
 
     @classmethod
     def from_totals(cls, costs, weights):
-        """Compute the sizes from the total cost and weight of each cluster of a clustering."""
+        """Return the Sensitivity for a clustering.
+
+        `costs` and `weights` are float64 arrays of shape (n_clusters,): the total cost and the
+        total weight of the rows of each cluster.
+        """
         cost, is_used = float(costs.sum()), weights > 0
         mass = np.where(is_used, weights, 1.0)
         slope = 1 / cost if cost > 0 else 0.0

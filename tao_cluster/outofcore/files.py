@@ -314,7 +314,8 @@ def dtype_of(kind):
 
 def _numbers(column):
     """Return the values of a pyarrow column as a numpy array, with NaN for nulls."""
-    if not np.issubdtype(column.type.to_pandas_dtype(), np.number):  # booleans, decimals
+    if not np.issubdtype(column.type.to_pandas_dtype(), np.number):
+        # The values are booleans or decimal numbers.
         column = column.cast("int8" if column.type == "bool" else "float64")
     return column.to_numpy(zero_copy_only=False)
 

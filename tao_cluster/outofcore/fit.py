@@ -296,5 +296,8 @@ def _check_method(method):
 
 
 def _in_user_units(space, centers):
-    """Return centres in the units of the data of the user: undo the scaling of the space."""
+    """Return a copy of the centres in the units of the user's data.
+
+    `centers` are in the space of the clustering; if that is standardised, the scaling is undone.
+    """
     return centers.copy() if space.scaling is None else space.scaling.undo(centers)

@@ -214,7 +214,7 @@ def _updates(found):
     dict of int to ((features, weights), threshold), by node
     """
     now, best = {}, {}
-    for test in found:  # the first bracket of a node has its current test
+    for test in found:  # the first bracket in the list for each node holds its current test
         now.setdefault(test.node, test.cost_now)
         if test.node not in best or test.cost < best[test.node].cost:
             best[test.node] = test
@@ -292,9 +292,11 @@ class _LeafSums(Sums):
 
     Parameters
     ----------
-    costs : float64 array of shape (n_nodes, k), cost of the rows at each centre
-    mass : float64 array of shape (n_nodes,), weights of the rows
-    rows : float64 array of shape (n_nodes, m), weighted rows; None without `cluster_sums`
+    costs : float64 array of shape (n_nodes, k)
+        Cost of assigning all rows of the leaf to each centre.
+    mass : float64 array of shape (n_nodes,), sum of the weights of the rows
+    rows : float64 array of shape (n_nodes, m), or None
+        Weighted sum of the rows; None if the objective has no `cluster_sums`.
     """
 
     costs: np.ndarray

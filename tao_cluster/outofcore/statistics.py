@@ -132,7 +132,9 @@ class AllRows:
     Parameters
     ----------
     blocks : Blocks
+        The source of the blocks.
     reader : Reader
+        It checks a block and converts it to the rows of the fit.
     """
 
     blocks: Any

@@ -160,7 +160,8 @@ class Bracket:
             threshold = midpoint(last[at], following[at]) if at_midpoints else last[at]
             best = replace(self.split, threshold=float(threshold))
         bound = below - found.up
-        bound[~(least < most)] = np.inf  # all values of the bin are equal
+        # If all values of a bin are equal, no threshold inside it divides its rows.
+        bound[~(least < most)] = np.inf
         may_be_less = np.flatnonzero(bound < cost - noise)
         gap = cost - float(bound.min()) if len(may_be_less) else 0.0
         updated = replace(self, best=best, cost=cost, cost_now=cost_now, gap=gap)

@@ -196,7 +196,11 @@ def _tops(kind, rows):
 
 
 def _top(kind, rows, leaf):
-    """Return the mean of a leaf as an image, as its largest words, or as its largest deviations."""
+    """Return what the page shows of the mean row of a leaf, as a dict.
+
+    For the kind "image", these are the pixels. For "words", these are the features with the largest
+    means. Otherwise, these are the features whose means differ most from those of all rows.
+    """
     if kind == "image":  # one byte per pixel, from the smallest to the largest value of X
         low, high = rows.limits
         scale = 255 / (high - low) if high > low else 0.0

@@ -7,7 +7,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
-_SMALLEST = 5.4  # points; text that does not fit at this size is cut
+_SMALLEST = 5.4  # smallest font size in points; text that does not fit at this size is cut
 _HINTING = 1.06  # drawn text is at most this many times as wide as its outline
 
 

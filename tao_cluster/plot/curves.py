@@ -203,7 +203,8 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
     matplotlib Axes
     """
     curves = {} if curves is None else curves
-    is_own = ax is None  # the layout of a new figure makes room for a legend beside the axes
+    # Whether the figure is new. Only its layout makes room for a legend beside the axes.
+    is_own = ax is None
     with mpl.rc_context(STYLE):
         ax = _axes(ax, _WIDE)
         for i, (label, places) in enumerate(points.items()):

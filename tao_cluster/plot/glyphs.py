@@ -124,7 +124,10 @@ class Image:
 
     @classmethod
     def from_shape(cls, shape, has_means=False):
-        """Return the glyph for pictures of a shape, so wide that single pixels are visible."""
+        """Return the glyph for images of `shape` = (height, width) in pixels.
+
+        Larger images are drawn in larger squares, of 0.8 to 1.2 inches.
+        """
         return cls(tuple(shape), float(np.clip(max(shape) / 28, 0.8, 1.2)), has_means)
 
     @property
@@ -541,7 +544,10 @@ class SplitView:
         return f"value {date or _distinct(value, bound.value, bound.sign)}"
 
     def largest(self, n):
-        """Return features, shown weights and effects of the n terms with the largest effects."""
+        """Return the features, shown weights and effects of the n terms with the largest effects.
+
+        The results are three arrays of at most n elements; see :func:`tao_cluster.report.effect`.
+        """
         some = self.terms[:n]
         features = np.array([term["feature"] for term in some], dtype=np.int32)
         shown = np.array([term["shown"] for term in some])

@@ -28,7 +28,7 @@ def tidy_positions(tree):
     depth : int array of shape (n_nodes,)
     """
     left, right = tree.children_left, tree.children_right
-    offset = np.zeros(tree.n_nodes)  # x minus the x of the parent
+    offset = np.zeros(tree.n_nodes)  # x of each node minus x of its parent
     contour = [None] * tree.n_nodes  # leftmost and rightmost x per level of a subtree
     for node in range(tree.n_nodes - 1, -1, -1):  # in this order, children come before parents
         if left[node] < 0:

@@ -160,7 +160,7 @@ class Inputs:
 
     @classmethod
     def from_arguments(cls, X, sample_weight, embedding, n_clusters, estimator):
-        """Check the arguments of a fit.
+        """Check the arguments of a fit, and return them as Inputs.
 
         Raises
         ------

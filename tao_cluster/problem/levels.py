@@ -127,9 +127,11 @@ class Levels:
         return cls(tuple(variables)) if variables else None
 
     def ranked(self, problem):
-        """Return columns with the ranks of levels, ordered by their mean cost in each cluster.
+        """Return columns that replace each level of a variable by a rank, as Ranked.
 
-        The cost of a row is the excess of its distance to the cluster over that to the nearest.
+        There is at most one column per variable and cluster. Its ranks order the levels by the mean
+        cost of their rows in this cluster. The cost of a row is its distance to the centre of the
+        cluster minus its distance to the nearest centre.
 
         Returns
         -------

@@ -289,7 +289,7 @@ class ClusteringSpace:
         return self.scaled(X) if embedding is None else check_embedding(embedding, X.shape[0])
 
     def scaled(self, rows):
-        """Return rows of X or of the embedding on the scale on which distances are measured."""
+        """Return rows of X or of the embedding, standardised if the fit standardised X."""
         return rows if self.scaling is None else self.scaling.apply(rows)
 
     def scaled_centers(self, centers):

@@ -164,7 +164,8 @@ def load(path):
 def _state(model):
     """Return parameters and fitted attributes as JSON values."""
     named, parameters, attributes, lost = model.get_params(deep=False), {}, {}, []
-    constant = set(vars(type(model)())) - set(named)  # set by __init__, but not a parameter
+    # Attributes that __init__ sets although they are no parameters need not be saved.
+    constant = set(vars(type(model)())) - set(named)
     for name, value in vars(model).items():
         if name in constant:
             continue
@@ -288,7 +289,12 @@ def _check_columns(attributes, n_features):
 
 
 def _check_space(space, classes, n_features):
-    """Check that the classes fit the objective, and that there is one scale per column."""
+    """Raise an error if parts of the clustering space that a file contains contradict each other.
+
+    The model has `classes` (the attribute `classes_`) exactly if its objective explains labels. A
+    scaling has an offset and a positive scale for each column. A model with an embedding has
+    neither classes nor a scaling.
+    """
     has_classes = space.classes is not None
     if not space.objective.explains_labels == has_classes == (classes is not None):
         raise ValueError("classes_ and an objective that explains labels require each other.")

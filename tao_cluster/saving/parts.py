@@ -19,7 +19,7 @@ from ..optimize.penalty_method import PenaltyMethod
 from ..optimize.split_kinds import AxisAligned, Oblique
 from ..penalties import SquaredError, ZeroOne
 from ..problem.scaling import ClusteringSpace, Scaling
-from ..solvers import Axis, Exact, Liblinear, Newton
+from ..solvers import Axis, Exact, Liblinear, Newton, WeightedLiblinear
 from ..tree import Split
 from ..tree.growth import Growth
 
@@ -34,7 +34,7 @@ ESTIMATORS = _by_name([TAOClustering, *filter(isclass, map(greedy.__getattr__, g
 PARTS = _by_name(
     [
         *(KMeans, SphericalKMeans, KMedians, KMedoids, KCenter, Spacing, Labels),
-        *(ZeroOne, SquaredError, Newton, Liblinear, Axis, Exact),
+        *(ZeroOne, SquaredError, Newton, Liblinear, WeightedLiblinear, Axis, Exact),
         *(DirectForm, PenaltyMethod, Oblique, AxisAligned),
         *(Bisecting, Centroids, Random, InTurn, Given, Cart),
         *(Scaling, ClusteringSpace, Split, Growth, *READERS.values()),

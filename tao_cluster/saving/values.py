@@ -149,7 +149,7 @@ def _read_array(data):
         raise ValueError(f"an array of unknown type {dtype!r}")
     text, dtype = base64.b64decode(data["array"]["data"], validate=True), np.dtype(dtype)
     values = np.frombuffer(text, np.uint8 if dtype.kind == "b" else dtype).reshape(shape)
-    return values.astype(dtype.newbyteorder("="))  # a writable copy
+    return values.astype(dtype.newbyteorder("="))  # a copy, as `values` is read-only
 
 
 def _read_values(data):

@@ -3,7 +3,7 @@
 from .axis import Axis, is_axis_aligned, upright
 from .base import BoundSolver, NodeProblem, NodeSolver, Status, check_supported
 from .exact import Exact
-from .liblinear import Liblinear
+from .liblinear import Liblinear, WeightedLiblinear
 from .newton import Newton
 from .thresholds import Refit
 
@@ -17,6 +17,7 @@ __all__ = [
     "NodeSolver",
     "Refit",
     "Status",
+    "WeightedLiblinear",
     "check_supported",
     "is_axis_aligned",
     "upright",

@@ -4,11 +4,15 @@ import ctypes
 import math
 import sys
 import threading
+import warnings
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinear as _library
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 
 from .._utils.matrices import power_of_two, variances
 from ..tree import Split
@@ -27,6 +31,10 @@ _MIN_STRENGTH = 1e-4
 # All columns of X are divided by one scale: the largest standard deviation of a column, but at most
 # this multiple of the median one, so that a single column with large values does not determine it.
 _MOST_MEDIANS = 100.0
+
+# Before version 1.8, scikit-learn names the penalty instead of the share of its l1 part.
+_IS_NAMED = LogisticRegression().get_params().get("penalty") == "l2"
+_L1_PENALTY = {"penalty": "l1"} if _IS_NAMED else {"l1_ratio": 1.0}
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,62 @@ class _BoundLiblinear:
         # Rows that go right have target +1, so a row goes right if w.(x - origin) + b > 0.
         weights = w[:-1] / self._unit
         return Split.from_dense(weights, weights @ self._origin - w[-1])
+
+
+@dataclass(frozen=True)
+class WeightedLiblinear(NodeSolver):
+    """L1-regularised logistic regression with instance weights by scikit-learn's LIBLINEAR.
+
+    The copy of LIBLINEAR in scikit-learn has instance weights, unlike the original. It penalises
+    the threshold: the constant feature of value `bias` has a penalised weight, too.
+
+    Parameters
+    ----------
+    tol : float, default=0.0001
+        The option `tol` of scikit-learn's LogisticRegression.
+    bias : float, default=1.0
+        Its option `intercept_scaling`. A large value makes the penalty of the threshold small.
+    """
+
+    tol: float = 1e-4
+    bias: float = 1.0
+    supports_weights = True
+    supports_sparse = True
+    deterministic = True
+
+    def bind(self, X):
+        """Keep the rows (dense or CSR, without NaN); see :class:`BoundSolver`."""
+        return _BoundWeighted(self, X)
+
+
+class _BoundWeighted(NamedTuple):
+    """The solver with the data of one fit."""
+
+    solver: WeightedLiblinear
+    X: Any
+
+    def solve(self, problem):
+        """Solve one node; the warm start is not used. See :class:`BoundSolver`."""
+        X, scale = self.X[problem.rows], 1.0
+        columns = np.arange(X.shape[1]) if problem.features is None else problem.features
+        if problem.features is not None:
+            scale = 1.0 if problem.factors is None else 1.0 / problem.factors
+            X = X[:, columns] @ sp.diags(np.broadcast_to(scale, len(columns)))
+        strength = max(problem.strength, _MIN_STRENGTH * problem.weight.mean())
+        model = LogisticRegression(
+            **_L1_PENALTY,
+            solver="liblinear",
+            C=1.0 / strength,
+            tol=self.solver.tol,
+            intercept_scaling=self.solver.bias,
+            random_state=0,
+        )
+        with _ONE_AT_A_TIME, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, problem.goes_right, sample_weight=problem.weight)
+        found = Split.from_dense(model.coef_[0] * scale, -float(model.intercept_[0]))
+        chosen = np.asarray(columns)[found.indices].astype(np.int32)
+        return Split(chosen, found.weights, found.threshold), Status(gap=math.nan)
 
 
 def _trained(problem, parameter):

@@ -20,7 +20,7 @@ _OWN_SHARES = 1e-7, 1e-3
 _MAX_STEPS = 200
 _MOST_SHARE = 1e8  # limit of `share` in `_rounding`, which avoids overflow
 _FAR = 0.6  # relative duality gap above which a start with many weights is replaced by zero
-_MAX_FAILURES = 5  # number of failed steps after which the solver stops
+_MAX_FAILURES = 5  # the solver stops after this many steps in a row without a decrease
 _PATIENCE = 10  # number of steps without progress after which double precision is used
 # After a step shorter than this (the full step is 1), the next model gets more curvature than the
 # loss, so that its step is shorter from the start.
@@ -37,8 +37,9 @@ _GRAM_PER_DENSITY = 6000
 # half as many as have a weight if that is more. More of them hardly save a step, and a Gram matrix
 # grows with the square of their number.
 _MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
-# Features without a weight join the working set if their slope exceeds this share of their penalty,
-# because they can violate the optimality conditions after the next step.
+# A feature of weight 0 joins the working set if the absolute derivative of the loss by its weight
+# exceeds this share of its penalty. If the derivative exceeds the whole penalty, the optimality
+# conditions are violated, and that may be so after the next step.
 _NEARLY = 0.95
 # A model is corrected and used again if the decrease that it predicted for its step was less than
 # this share of the decrease predicted for the step before.
@@ -185,15 +186,21 @@ class _Model:
     """Second-order model of the loss over some features, and the last step that it led to."""
 
     features: np.ndarray  # (k,) int64, increasing numbers of the columns in the model
-    matrix: np.ndarray | tuple  # second derivatives, or the columns of X that they come from
+    # (k, k) array of second derivatives of the loss by the weights; or, if many features would make
+    # this array large, a tuple with the values of the features from which they can be computed
+    matrix: np.ndarray | tuple
     slope: np.ndarray  # (k,), derivatives of the loss by the weights at the start of the step
     is_exact: bool  # whether the second derivatives are summed over all rows, not over a sample
     predicted: float  # predicted decrease of the objective by the last step, to first order
-    careful: bool  # whether the model has more curvature than the loss, for shorter steps
-    curvature: np.ndarray  # (m,), second derivative of the loss of each row by its margin
+    careful: bool  # whether curvature was added to that of the loss, which makes the step shorter
+    # (m,) float64, for each row of the node: second derivative of its loss by its margin, or a
+    # larger value
+    curvature: np.ndarray
     change: np.ndarray | None = None  # (k,), change of the weights that minimises the model
     size: float = 1.0  # length of the last step, relative to `change`
-    is_fast: bool = False  # whether the predicted decrease falls quickly from step to step
+    # Whether the last step had its full length and predicted less than the share `_KEEP` of the
+    # decrease that was predicted for the step before.
+    is_fast: bool = False
 
     @property
     def by_columns(self):
@@ -244,7 +251,8 @@ class _Descent:
         share = self._right / (self._right + self._left)
         most = 2 * self._right * (1 - share) * self._storage.reach
         if np.all(price >= _MIN_PRICE * most) and price.min(initial=1.0) > 0:
-            # The bounds below would not be larger, and their computation takes three passes.
+            # The bounds that are computed below would raise no penalty, and their computation takes
+            # three passes over X.
             return price
         residual = self._weight * np.where(self._sign > 0, 1 - share, share)
         # Mean deviations are used, because a single distant row would dominate the largest value.
@@ -316,11 +324,11 @@ class _Descent:
         return Status(bool(gap <= tol), gap, step + 1), True
 
     def _is_too_dense(self, gap):
-        """Return whether a start has too many weights to be useful.
+        """Return whether the initial weights have too many non-zeros to be useful.
 
-        No optimum needs more weights than there are rows. If a start has weights for most of many
-        features and is far from the optimum, a search from zero is faster, because models over all
-        these features take long.
+        No optimum needs more non-zero weights than there are rows. If most of many features have a
+        non-zero weight and the relative duality gap `gap` is above `_FAR`, a search that starts
+        from zero is faster, because models over all these features take long.
         """
         n_used = np.count_nonzero(self._w)
         is_most = n_used > max(_ALWAYS_GRAM, len(self._w) // 2)
@@ -352,7 +360,10 @@ class _Descent:
         return float(self._price @ np.abs(self._w))
 
     def solution(self):
-        """Return the current weights, in the units of the storage, and the bias."""
+        """Return the current weights and the bias.
+
+        The weights apply to columns in the units of `self._storage`, not in those of X.
+        """
         return self._w, self._state[MARGIN, 0] - products(self._X, self._rows[:1], self._w)[0]
 
     def _gap(self, gradient, tol=None):
@@ -379,7 +390,7 @@ class _Descent:
         """
         residual = np.abs(self._state[RESIDUAL]).sum()
         margin = self._value_error * (np.abs(self._w) @ self._storage.reach)
-        # The share is huge if there is almost no penalty; the limit avoids overflow of its square.
+        # The share s is huge if the penalty is nearly 0. A limit avoids overflow of its square.
         share = min(self._slope_error * residual, _MOST_SHARE)
         return margin * residual + share * self._penalty() + 0.5 * share**2 * objective
 
@@ -399,11 +410,16 @@ class _Descent:
             model.slope, model.is_exact = slope, False
             return model
         if ((covered and not model.is_fast) or model.size < 1) and not model.is_exact:
-            self._per_feature *= 2  # a poor step may be due to too small a sample of rows
+            # The last step was shortened, or the predicted decreases fall slowly. The sample of
+            # rows over which the second derivatives are summed may be too small.
+            self._per_feature *= 2
         return self._new_model(gradient, model.predicted, self._should_be_careful(model))
 
     def _new_model(self, gradient, before, careful):
-        """Return a model over the working set of features, or None if no step is possible.
+        """Return a second-order model of the loss over the features of the working set, or None.
+
+        It is None if the working set is empty or the loss has no curvature, so that no step is
+        possible.
 
         `before` is the decrease of the objective that was predicted for the last step. A `careful`
         model has more curvature than the loss, so that its step is shorter.

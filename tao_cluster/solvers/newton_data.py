@@ -18,7 +18,7 @@ from ..tree.routing import kernel_arrays
 
 # X is stored as a sparse matrix if less than this share of its values is non-zero.
 _DENSE_SHARE = 0.5
-_DENSE_PART = 0.1  # the same limit for copies of a few columns of a sparse X
+_DENSE_PART = 0.1  # this limit replaces _DENSE_SHARE for copies of a few columns of a sparse X
 NEVER_DENSE = np.inf  # with this limit, copies of a sparse X are always sparse
 # The sparse rows of a node are copied, unless they are more than this share of all rows.
 _MOST_GATHERED = 0.25
@@ -157,7 +157,8 @@ def _whole_spreads(mean, spread):
     The unit of rounding is the next power of two. A mean that is small relative to the standard
     deviation becomes 0, so that data near the origin are not shifted and keep all their digits.
     """
-    # The standard deviation of a constant column may be less than this, a rounding error.
+    # The computed standard deviation of a constant column can be 0 or a tiny rounding error. It is
+    # replaced by this larger number.
     least = 1e-15 * np.abs(mean) + 1e-300
     unit = np.exp2(np.ceil(np.log2(np.maximum(spread, least))))
     return np.round(mean / unit) * unit
@@ -490,7 +491,11 @@ def part_of(X, rows, features, n_columns, dense_share):
 
 @jit
 def copy_rows(X, rows, indptr, data, indices):
-    """Copy rows of a CSR matrix to `data` and `indices`, at the positions given by `indptr`."""
+    """Copy rows of a CSR matrix X into the arrays of another CSR matrix.
+
+    The values and column numbers of rows[r] are written to the elements indptr[r] to
+    indptr[r + 1] - 1 of `data` and `indices`.
+    """
     for r in range(rows.shape[0]):
         start, stop = X[2][rows[r]], X[2][rows[r] + 1]
         values, features = X[0][start:stop], X[1][start:stop]

@@ -12,9 +12,11 @@ MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
 _ARMIJO = 0.01
 _ROUNDING = 1e-14  # a step may raise the objective by this share, which is a rounding error
 _MAX_SHIFTS = 51  # maximum number of Newton iterations towards the best bias
-_FLAT = 1e-10  # the bias is optimal if |sum of residuals| is at most this share of their |sum|
-# For a shift of the margins below this, two terms of the Taylor series of the loss are accurate to
-# about 1e-10.
+# The bias is optimal if the absolute value of the sum of residuals is at most this share of the sum
+# of their absolute values.
+_FLAT = 1e-10
+# If all margins shift by less than this, two terms of the Taylor series give the changed losses
+# with an error of about 1e-10.
 _TINY_SHIFT = 1e-5
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
@@ -67,9 +69,11 @@ def _fill(state, sign, weight, bits):
 
 @jit(inline="always")
 def _add_up(state, sums):
-    """Write the sums over a state to `sums[:, 0]`: losses, residuals, |residuals|, curvatures.
+    """Write four sums over the rows of X in a state to `sums[:, 0]`.
 
-    Eight independent partial sums let the processor overlap additions.
+    They are the sums of the losses, of their first derivatives (residuals), of the absolute values
+    of these, and of the second derivatives (curvatures). `sums` is a float64 array of shape (4, 8):
+    eight independent partial sums let the processor overlap additions.
     """
     loss, residual, curvature = state[LOSS], state[RESIDUAL], state[CURVATURE]
     losses, slopes, sizes, totals = sums[0], sums[1], sums[2], sums[3]

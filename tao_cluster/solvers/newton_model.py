@@ -46,10 +46,10 @@ def _sample(curvature, n_sample):
 
 @jit
 def _centre(part, center, root, mean):
-    """Subtract `center` from the rows of `part`, and multiply each one by its `root`, in place.
+    """Subtract `center` from each row of `part`, and multiply the row r by root[r], in place.
 
-    `root` is the square root of the share of a row in the sample. The sum of the centred rows,
-    weighted by their shares, is added to `mean`.
+    root[r] is the square root of the share of row r in the total curvature of the sample. The
+    function adds the sum of the centred rows, weighted by these shares, to `mean`.
     """
     for r in range(part.shape[0]):
         row = part[r]
@@ -99,7 +99,8 @@ def gram(X, rows, curvature, features, reach, n_sample):
     total = curvature.sum()
     out -= mean[:, None] * mean
     out *= total
-    # The diagonal is increased, because the sample may have missed rows, and because of rounding.
+    # The diagonal is increased for two reasons: rows outside of the sample may have large values,
+    # and rounding errors could make the matrix indefinite.
     unseen, diagonal = total / n_sample if n_sample < len(rows) else 0.0, out.reshape(-1)[:: k + 1]
     np.maximum(diagonal, 0.0, out=diagonal)
     diagonal *= 1.0 + _ridge(X)
@@ -151,7 +152,8 @@ def _sweep(gram, slope, weights, price, change, product, is_full):
     decrease = 0.0
     for j in range(weights.shape[0]):
         a, at = gram[j, j], weights[j] + change[j]
-        # A correction of the Gram matrix (BFGS) can make `a` negative by rounding.
+        # `a` is the second derivative of the objective by weight j. Rounding errors of the
+        # corrections of the Gram matrix (BFGS) can make it negative.
         if not a > 0.0 or (at == 0.0 and not is_full):
             continue
         center = at - (slope[j] + product[j]) / a
@@ -233,7 +235,8 @@ def _length(at, step, price, slope, curvature, ends):
         for i in range(at.shape[0]):
             if ends[i] < stop:
                 first, stop = i, ends[i]
-        best = min(stop, size - slope / curvature)  # `slope` is the derivative at s = `size`
+        # `slope` is the derivative by s at s = `size`, the start of the current linear piece.
+        best = min(stop, size - slope / curvature)
         if best > size:
             length = best - size
             decrease -= slope * length + 0.5 * curvature * length * length

@@ -15,9 +15,9 @@ from ..tree.routing import project
 from ..tree.tree import midpoint
 from .base import BoundSolver, Status
 
-_FEW = 64  # up to this many points are sorted without buckets
+_FEW = 64  # up to this many points are sorted directly, more points are first put into buckets
 _N_BUCKETS = 512
-_N_PROBES = 33
+_N_PROBES = 33  # number of points from which their median and spread are estimated
 _ROUNDING = 1e-12  # smaller differences of points, relative to their range, are rounding errors
 NOISE = 1e-9  # smaller differences of losses, relative to the sum of |steps|, are rounding errors
 
@@ -148,7 +148,8 @@ def least_sum(points, steps):
     if n <= _FEW or not scale > max(1e-290, _ROUNDING * abs(center)):
         n_buckets, scale = 1, 1.0
     order, first = _in_buckets(points, center, scale, n_buckets)
-    # The sums between buckets are computed first: if they are small, fewer buckets are sorted.
+    # The sums at the boundaries of buckets are computed first. A bucket need not be sorted if no
+    # sum inside it can be smaller than the smallest of these sums.
     sums, falls = _between_buckets(points, steps, order, first, best, noise)
     below = 0.0
     for bucket in range(n_buckets):
@@ -185,7 +186,10 @@ def _sort(points, order):
 
 @jit
 def _middle(points):
-    """Return the median of some points and half their interquartile range, from a sample."""
+    """Return estimates of the median of some points and of half their interquartile range.
+
+    They are computed from `_N_PROBES` of the points.
+    """
     probes, order = np.empty(_N_PROBES), np.empty(_N_PROBES, np.int64)
     for i in range(_N_PROBES):
         probes[i] = points[i * (points.shape[0] - 1) // (_N_PROBES - 1)]

@@ -65,7 +65,8 @@ class Growth:
         out, place = Growth(), {0: 0}
         out.add(self.label[0])
         split = (node for node in range(self.n_nodes) if self.splits[node] is not None)
-        for node in sorted(split, key=self.left.__getitem__):  # in the order of the splits
+        # Children get their numbers when their parent is split, so this is the order of the splits.
+        for node in sorted(split, key=self.left.__getitem__):
             if node in nodes or node not in place:
                 continue
             children = (self.left[node], self.right[node])

@@ -140,7 +140,8 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, wo
     size, n_rows = min(rows.shape[0], _PART_ROWS), rows.shape[0]
     at, other = np.empty(size, np.int32), np.empty(size, np.int32)
     numbers, values = np.empty(size, np.int64), np.empty(size)
-    waiting = np.empty((left.shape[0], 3), np.int64)  # stack of (node, begin, end) of its rows
+    # A stack of (node, begin, end): the rows that wait at the node are at[begin:end].
+    waiting = np.empty((left.shape[0], 3), np.int64)
     for first in range(0, n_rows, _PART_ROWS):
         part = min(size, n_rows - first)
         for p in range(part):
@@ -329,7 +330,7 @@ def _spans(tree, leaf_of_row):
     size = np.bincount(leaf_of_row, minlength=tree.n_nodes)
     n_leaves = np.zeros(tree.n_nodes, dtype=np.intp)
     n_leaves[tree.leaves] = 1
-    for node in tree.decision_nodes[::-1]:  # children come after their parent
+    for node in tree.decision_nodes[::-1]:  # children first: their numbers exceed their parent's
         size[node] = size[left[node]] + size[right[node]]
         n_leaves[node] = n_leaves[left[node]] + n_leaves[right[node]]
     first, rank = np.zeros((2, tree.n_nodes), dtype=np.intp)

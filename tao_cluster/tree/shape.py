@@ -74,7 +74,8 @@ class Shape:
     @cached_property
     def subtree_parameters(self):
         """Number of parameters of the subtree of each node: int array of shape (n_nodes,)."""
-        size = np.diff(self.split_indptr) + 1  # weights, plus a threshold or a leaf label
+        # A decision node has its weights and a threshold as parameters, a leaf has its label.
+        size = np.diff(self.split_indptr) + 1
         for node in self.decision_nodes[::-1]:  # children come after their parent
             size[node] += size[self.children_left[node]] + size[self.children_right[node]]
         return frozen(size)

@@ -7,7 +7,9 @@ from .._utils.jit import by_layout, jit
 from .._utils.threads import fixed_parts, map_in_threads, n_threads
 
 _DIGITS = 9  # significant digits: later ones depend on the row order and must not rank features
-_LEAST_EXPONENT = -1000  # values are divided by at least 2 ** -1000, as 2 ** 1000 is finite
+# Values are divided by a power of two with an exponent of at least -1000, because its inverse,
+# 2 ** 1000, is still a finite float64.
+_LEAST_EXPONENT = -1000
 
 # A variance from sums about the first row is accurate enough if the squared distance of that row
 # from the mean is at most this many variances, and the variance is large enough not to underflow.
@@ -56,7 +58,9 @@ def stds_and_gaps(tree, X, leaf_of_row, weight=None, n_jobs=1):
     moments = value_moments(tree, X, leaf_of_row, share, origin, n_jobs)
     mass = tree.node_counts(leaf_of_row, share)
     stds = stds_of(tree, moments, mass)
-    if stds is None:  # second pass: relative to the mean, scaled to magnitudes of about 1
+    if stds is None:
+        # The sums about the first row are not accurate enough. A second pass sums the squares of
+        # the differences from the mean, divided by a power of two so that they are about 1.
         exponent = np.maximum(np.frexp(moments[2])[1], _LEAST_EXPONENT)
         mass = _of_values(tree, mass)
         about = (moments[0] / mass, np.ldexp(1.0, -exponent))

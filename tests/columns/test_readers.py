@@ -66,6 +66,7 @@ def test_numbers_with_one_unit_are_read_alike_in_python_and_sql(texts, numbers, 
         ("$3", "3"),
         ("3 - 4",),
         ("Person 1",),
+        ("job 1", "job 2"),
     ],
 )
 def test_other_strings_are_no_numbers(texts):

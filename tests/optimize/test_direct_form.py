@@ -379,9 +379,9 @@ def test_relax_and_refine(digits, digits_reference):
     paper, refined = (
         fit(PenaltyMethod(n_init=1, n_mu_steps=20, refine=refine)) for refine in (False, True)
     )
-    assert {record["stage"] for record in paper.history_} == {"penalty"}
+    assert {record["stage"] for record in paper.history_} == {"direct fit", "penalty"}
     stages = {record["stage"] for record in refined.history_}
-    assert stages == {"penalty", "direct", "relax", "exact", "search"}
+    assert stages == {"direct fit", "penalty", "direct", "relax", "exact", "search"}
     assert refined.tree_.n_nonzero < paper.tree_.n_nonzero
 
 
@@ -390,7 +390,7 @@ def test_liblinear_does_the_penalty_method(digits, digits_reference):
     options = {"reference": digits_reference, "random_state": 0, "lambda_": 0.3}
     short = PenaltyMethod(n_mu_steps=5, node_solver="liblinear", refine=False)
     model = TAOClustering(10, algorithm=short, **options).fit(digits)
-    assert {record["stage"] for record in model.history_} == {"penalty"}
+    assert {record["stage"] for record in model.history_} == {"direct fit", "penalty"}
     refined = TAOClustering(10, algorithm=replace(short, refine=True), **options).fit(digits)
     assert refined.tree_.n_nonzero < model.tree_.n_nonzero
     assert refined.inertia_ < model.inertia_

@@ -1,6 +1,7 @@
 """The penalty method: clustering step, mu_0, direct fit, and the path along mu."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.fit import until_interrupted
 from tao_cluster.optimize.penalty_method import clustering_step, smallest_effective_mu
 from tao_cluster.optimize.tree_step import TreeStep, objective
-from tao_cluster.penalties import LabelCriterion, ZeroOne
+from tao_cluster.penalties import LabelCriterion, SquaredError, ZeroOne
 from tao_cluster.problem.problem import mismatch_prices
 
 
@@ -140,8 +141,10 @@ def test_history_describes_the_path(digits):
     method = PenaltyMethod(1.2, 12, tao_iter=2, init_tao_iter=5)
     state, history = follow(search, tree, 0.3, method)
     assert seen == history
-    assert len(history) <= 13
-    mus = [record["mu"] for record in history]
+    assert history[0]["stage"] == "direct fit"
+    assert history[0]["mu"] == 0
+    assert len(history) <= 14
+    mus = [record["mu"] for record in history[1:]]
     np.testing.assert_allclose(np.divide(mus[1:], mus[:-1]), 1.2)
     assert list(history[0]) == [
         "stage",
@@ -187,7 +190,7 @@ def test_the_best_tree_of_the_path_is_returned(digits, monkeypatch):
 
     monkeypatch.setattr(search, "evaluate", record)
     state, history = follow(search, tree, 0.1, PenaltyMethod(1.1, 20, tao_iter=5, init_tao_iter=20))
-    assert history[0]["mu"] < 1e-6
+    assert history[1]["mu"] < 1e-6
     assert history[-1]["cost_increase"] > 20  # what the last tree would be
     assert state.inertia < 1.05 * search.problem.free.inertia
     assert state.objective(0.1) == min(s.objective(0.1) for s in states)
@@ -290,19 +293,18 @@ def scaled(tree, factor):
     )
 
 
-def smallest_mu(distances, labels, penalty):
+def smallest_mu(distances, labels, penalty, summary=min):
     """Over rows and clusters: what a row pays for another cluster, over what it relieves.
 
-    Where the tree agrees already, the least that any row pays.
+    Where the tree agrees already, the least that any row pays. `summary` is that of the rows.
     """
-    paid = [d[k] - d[z] for d, z in zip(distances, labels, strict=True) for k in range(len(d))]
-    ratios = [
-        (d[k] - d[z]) / (p[z] - p[k])
-        for d, z, p in zip(distances, labels, penalty, strict=True)
-        for k in range(len(d))
-        if p[z] > p[k] and d[k] > d[z]
-    ]
-    return min(ratios or [price for price in paid if price > 0])
+    paid, ratios = [], []
+    for d, z, p in zip(distances, labels, penalty, strict=True):
+        others = [k for k in range(len(d)) if d[k] > d[z]]
+        paid.append(min(d[k] - d[z] for k in others))
+        relieved = [(d[k] - d[z]) / (p[z] - p[k]) for k in others if p[z] > p[k]]
+        ratios += [min(relieved)] if relieved else []
+    return summary(ratios or paid)
 
 
 def by_alternation(X, weight, labels, centers, penalty, mu):
@@ -317,19 +319,33 @@ def by_alternation(X, weight, labels, centers, penalty, mu):
     return labels, centers
 
 
-def by_the_book(search, tree, lambda_, method):
+def penalties_of(tree, X, is_squared):
+    """P(e_k, T(x_n)) at [n, k]."""
+    if is_squared:
+        return cdist(tree.leaf_value[tree.apply(X)], np.eye(K), "sqeuclidean")
+    return (tree.predict(X)[:, None] != np.arange(K)).astype(float)
+
+
+def by_the_book(search, tree, lambda_, method, strengths=lambda lambda_, mu, first: lambda_ / mu):
     """Yield mu and the tree of each round, up to the one with Z = T(X) and nothing new."""
     X, weight, free = search.problem.X, search.problem.weight, search.problem.free
     step = TreeStep(search.step.view, search.step.solver)
     labels, centers = free.labels, free.centers
-    everything = np.arange(K)
-    penalty = (tree.predict(X)[:, None] != everything).astype(float)
-    mu = smallest_mu(cdist(X, centers, "sqeuclidean"), labels, penalty)
+    is_squared = method.penalty == "squared"
+    first = mu = smallest_mu(
+        cdist(X, centers, "sqeuclidean"),
+        labels,
+        penalties_of(tree, X, is_squared),
+        {"least": min, "median": np.median}[method.initial_mu],
+    )
     for _ in range(method.n_mu_steps + 1):
-        penalty = (tree.predict(X)[:, None] != everything).astype(float)
+        penalty = penalties_of(tree, X, is_squared)
         labels, centers = by_alternation(X, weight, labels, centers, penalty, mu)
-        criterion, before = LabelCriterion(ZeroOne(), labels, weight, K), tree
-        tree = step.run(step.routed(tree), criterion, lambda_ / mu, method.tao_iter).tree
+        kind = SquaredError() if is_squared else ZeroOne()
+        criterion, before = LabelCriterion(kind, labels, weight, K), tree
+        strength = strengths(lambda_, mu, first)
+        found = step.run(step.routed(tree), criterion, strength, method.tao_iter, method.accept)
+        tree = found.tree
         yield mu, tree
         if tree is before and np.array_equal(tree.predict(X), labels):
             return
@@ -358,6 +374,64 @@ def test_path_is_that_of_the_equations(factor, n_steps):
     np.testing.assert_allclose([s.objective(0.1) for s in states], so_far, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("options", "strengths"),
+    [
+        ({"penalty": "squared"}, lambda lambda_, mu, first: lambda_ / mu),
+        ({"strength": "constant", "accept": "always"}, lambda lambda_, mu, first: lambda_),
+        ({"strength": "lambda*mu_0/mu"}, lambda lambda_, mu, first: lambda_ * first / mu),
+        ({"strength": "lambda/max(mu,1)"}, lambda lambda_, mu, first: lambda_ / max(mu, 1)),
+        (
+            {"penalty": "squared", "initial_mu": "median", "accept": "if loss falls"},
+            lambda lambda_, mu, first: lambda_ / mu,
+        ),
+    ],
+)
+def test_paths_of_other_interpretations_are_those_of_their_equations(options, strengths):
+    """Each option changes the path, the clustering step pays the penalties of histograms, too."""
+    rng = np.random.default_rng(2)
+    X, weight = rng.normal(size=(300, 4)), rng.uniform(0.5, 2.0, 300)
+    method = PenaltyMethod(1.3, 12, tao_iter=2, init_tao_iter=3, refine=False, result="last")
+    method = replace(method, **options)
+    search = search_of(X, weight, algorithm=method)
+    start = method.direct_fit(search, [initial_tree(search, Bisecting(3))], 0.1)
+    expected = list(by_the_book(search, start.tree, 0.1, method, strengths))
+    states = list(method.alternate(search, start, 0.1))
+    mus = [record["mu"] for record in search.history.records]
+    np.testing.assert_allclose(mus, [mu for mu, _ in expected])
+    for state, (_, tree) in zip(states, expected, strict=True):
+        np.testing.assert_array_equal(state.labels, tree.predict(X))
+        np.testing.assert_allclose(state.tree.split_weights, tree.split_weights, rtol=1e-6)
+    for name in options:
+        other = replace(method, **{name: getattr(PenaltyMethod, name)})
+        search = search_of(X, weight, algorithm=other)
+        start = other.direct_fit(search, [initial_tree(search, Bisecting(3))], 0.1)
+        *_, last = other.alternate(search, start, 0.1)
+        assert last.tree != states[-1].tree, name
+
+
+@pytest.mark.parametrize("strength", ["constant", "lambda*mu_0/mu", "lambda/max(mu,1)"])
+def test_direct_fit_of_other_strengths_has_lambda(X, strength, monkeypatch):
+    search, seen = search_of(X), []
+    plain = search.step.one_pass
+
+    def one_pass(start, criterion, strength, *judged, **free):
+        seen.append(strength)
+        return plain(start, criterion, strength, *judged, **free)
+
+    monkeypatch.setattr(search.step, "one_pass", one_pass)
+    method = PenaltyMethod(tao_iter=2, init_tao_iter=3, strength=strength)
+    method.direct_fit(search, [initial_tree(search, Random(3))], 0.3)
+    assert seen == [0.3] * 3
+
+
+def test_a_first_mu_that_is_given(X):
+    search = search_of(X)
+    start = search.evaluate(initial_tree(search, Bisecting(2)))
+    list(PenaltyMethod(2.0, 1, initial_mu=0.25).alternate(search, start, 0.5))
+    assert [record["mu"] for record in search.history.records] == [0.25, 0.5]
+
+
 def test_best_tree_of_the_path_and_not_the_last(X):
     """Whatever is best: the start, one on the way or the end."""
     n_before_the_end = 0
@@ -372,6 +446,8 @@ def test_best_tree_of_the_path_and_not_the_last(X):
         values = [state.objective(lambda_) for state in seen]
         assert last.objective(lambda_) == min(values)
         n_before_the_end += values[-1] > min(values)
+        *_, last = PenaltyMethod(1.5, 12, result="last").alternate(search, start, lambda_)
+        assert last is seen[-1]
     assert n_before_the_end
 
 
@@ -419,10 +495,10 @@ def test_direct_fit_has_the_strength_and_the_passes_that_it_says(X, weight, monk
     price = np.average(second - first, weights=weight)
     seen, plain = [], search.step.one_pass
 
-    def one_pass(start, criterion, strength, is_judged):
+    def one_pass(start, criterion, strength, is_judged, *has_price):
         np.testing.assert_array_equal(criterion.labels, search.problem.free.labels)
         seen.append((strength, is_judged))
-        return plain(start, criterion, strength, is_judged)
+        return plain(start, criterion, strength, is_judged, *has_price)
 
     monkeypatch.setattr(search.step, "one_pass", one_pass)
     method = PenaltyMethod(tao_iter=2, init_tao_iter=3)
@@ -482,5 +558,5 @@ def test_refine_ends_the_path_by_the_direct_form(X, refine):
     method, tree = PenaltyMethod(2.0, 2), initial_tree(search, Bisecting(3))
     *_, last = method.run(search, iter([tree]), 3.0)
     stages = {record["stage"] for record in search.history.records}
-    assert stages == ({"penalty", "direct"} if refine else {"penalty"})
+    assert stages == {"direct fit", "penalty"} | ({"direct"} if refine else set())
     assert last.inertia > 0

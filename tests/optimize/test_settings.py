@@ -115,6 +115,24 @@ def test_the_default_depth_has_room_for_all_clusters(n_clusters, depth):
     assert settings(objective="labels").most_depth == 5  # how many there are is not known
 
 
+def test_published_is_the_interpretation_nearest_to_the_paper(digits):
+    """Figure 3: the cost falls along mu from the direct fit; the result is the last tree."""
+    options = {"lambda_": 1.0, "depth": 5, "random_state": 0}
+    model = TAOClustering(10, algorithm="published", **options).fit(digits)
+    direct, *path = model.history_
+    assert direct["stage"] == "direct fit"
+    assert path[-1]["cost_increase"] < direct["cost_increase"]
+    assert model.cost_increase_ == pytest.approx(path[-1]["cost_increase"])
+    assert model.tree_.n_nonzero == path[-1]["non_zeros"]
+    assert model.predict_proba(digits).shape == (len(digits), 10)
+    same = PenaltyMethod(
+        n_init=1, penalty="squared", strength="constant", accept="always", result="last",
+        refine=False,
+    )  # fmt: skip
+    again = TAOClustering(10, algorithm=same, init="bisecting", **options).fit(digits)
+    assert again.tree_ == model.tree_
+
+
 def test_a_path_refuses_the_penalty_method(X):
     with pytest.raises(ValueError, match="A path needs the direct form"):
         tao_path(X, 3, algorithm="penalty")

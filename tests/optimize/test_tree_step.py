@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.initial_trees.builders import Bisecting
 from tao_cluster.optimize.tree_step import TreeStep, objective
-from tao_cluster.penalties import LabelCriterion, ZeroOne
+from tao_cluster.penalties import LabelCriterion, SquaredError, ZeroOne
 from tao_cluster.solvers import Liblinear, Newton, Status
 from tao_cluster.tree import Split
 from tao_cluster.tree.routing import ReducedSets, kernel_arrays
@@ -321,6 +321,36 @@ def test_problem_of_a_node():
     assert problem.warm_start.same_as(at(3.5))
 
 
+def test_problem_of_a_node_above_histograms(rng):
+    """Weights are differences of ||e_z - theta||^2, theta being the shares in the leaves."""
+    X, labels = rng.normal(size=(80, 2)), rng.integers(0, 3, 80)
+    weight = rng.uniform(0.5, 2, 80)
+    tree = Tree.from_splits(
+        [1, 3, -1, -1, -1],
+        [2, 4, -1, -1, -1],
+        [([0], [1.0]), ([1], [1.0]), None, None, None],
+        [0.2, -0.1, 0, 0, 0],
+        [-1, -1, 0, 1, 2],
+        2,
+    )
+    step = TreeStep(kernel_arrays(X), Spy(X))
+    step.solver.solver = Newton().bind(X)
+    one_pass(step, tree, LabelCriterion(SquaredError(), labels, weight, 3), 1e9, is_judged=True)
+    is_left, is_low = X[:, 0] <= 0.2, X[:, 1] <= -0.1
+    members = {2: ~is_left, 3: is_left & is_low, 4: is_left & ~is_low}
+    loss = np.zeros((5, 80))
+    for leaf, rows in members.items():
+        theta = [weight[rows & (labels == k)].sum() / weight[rows].sum() for k in range(3)]
+        loss[leaf] = weight * ((np.eye(3)[labels] - theta) ** 2).sum(axis=1)
+    below, root = step.solver.calls
+    gain = (loss[3] - loss[4])[is_left]
+    np.testing.assert_array_equal(below.rows, np.flatnonzero(is_left))
+    np.testing.assert_array_equal(below.goes_right, gain > 0)
+    np.testing.assert_allclose(below.weight, np.abs(gain))
+    # The strength of 1e9 leaves no weight below the root, so that its rows are in one leaf.
+    assert len(root.rows) == 80
+
+
 @pytest.mark.parametrize(
     ("other", "strength"),
     [
@@ -391,6 +421,25 @@ def test_a_judged_update_lowers_loss_plus_price(new, is_accepted):
     assert len(step.solver.problems) == 1
     if is_accepted:
         np.testing.assert_array_equal(updated.split(0)[1], new.weights)
+
+
+@pytest.mark.parametrize(
+    ("new", "is_accepted"),
+    [
+        (at(3.5, 100.0), True),  # one row fewer on the wrong side, at any price
+        (at(4.5, 0.5), False),  # the same loss, a lower price
+        (at(5.5, 0.5), False),
+    ],
+)
+def test_an_update_that_must_lower_the_loss_has_no_price(new, is_accepted):
+    tree, step = stump(at(4.5)), step_of(new)
+    updated = run(step, tree, HALVES, 0.5, 1, accept="if loss falls")
+    assert (updated is not tree) == is_accepted
+
+
+def test_passes_that_accept_always_return_the_last_tree():
+    tree, step = stump(at(3.5)), step_of(at(4.5))
+    assert run(step, tree, HALVES, 0.1, 1, accept="always").threshold[0] == 4.5
 
 
 def test_what_a_judged_pass_refused_a_free_one_accepts():

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from conftest import solve
 
 from tao_cluster.penalties import ZeroOne
-from tao_cluster.solvers import Liblinear, NodeSolver, check_supported
+from tao_cluster.solvers import Liblinear, NodeSolver, WeightedLiblinear, check_supported
 from tao_cluster.tree import Split
 
 
@@ -50,6 +50,36 @@ def test_liblinear_solves_its_problem(rng, strength, form):
     assert violation(X, goes_right, weight, strength, split) < 1e-4
     sides = X @ dense(split, X.shape[1]) > split.threshold
     assert np.mean(sides == goes_right) > 0.7
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("bias", [1.0, 3.0])
+def test_weighted_liblinear_solves_its_problem(rng, form, bias):
+    """The threshold is the weight of a constant feature of value `bias`, with its penalty."""
+    X, goes_right = make_problem(rng)
+    rows, weight = np.flatnonzero(rng.random(300) < 0.8), rng.uniform(0.1, 3, 300)
+    solver = WeightedLiblinear(1e-8, bias).bind(form(X))
+    split = solve(solver, rows, goes_right[rows], weight[rows], 20.0)
+    w = np.append(dense(split, 8), -split.threshold / bias)
+    constant = np.column_stack([X, np.full(300, bias)])[rows]
+    y = np.where(goes_right[rows], 1.0, -1.0)
+    gradient = (-weight[rows] * y / (1 + np.exp(y * (constant @ w)))) @ constant
+    assert np.all(np.abs(gradient[w == 0]) <= 20)
+    assert 0 < np.count_nonzero(w) < 9
+    np.testing.assert_allclose(gradient[w != 0], -20 * np.sign(w[w != 0]), atol=1e-4)
+
+
+def test_weighted_liblinear_on_some_features(rng):
+    X, goes_right = make_problem(rng)
+    rows, weight, columns = np.arange(300), rng.uniform(0.1, 3, 300), np.array([0, 2, 5])
+    factors = np.array([1.0, 4.0, 2.0])
+    solver = WeightedLiblinear(1e-8)
+    options = {"features": columns, "factors": factors}
+    split = solve(solver.bind(X), rows, goes_right, weight, 2.0, **options)
+    scaled = solve(solver.bind(X[:, columns] / factors), rows, goes_right, weight, 2.0)
+    np.testing.assert_allclose(dense(split, 8)[columns], dense(scaled, 3) / factors)
+    assert split.threshold == scaled.threshold
+    assert set(split.indices) <= set(columns)
 
 
 def test_threshold_is_not_penalised(rng):

@@ -36,8 +36,9 @@ def published_algorithm(frame):
         found, n = oblique_page.reaching(frame, kind)
         texts.append(f"{len(found)} of {n} {words}")
     text = (
-        "**The published algorithm, as we read it**, reaches cost and size of these of the rows of "
-        f"the paper whose data it was run on: {'; '.join(texts)}. Its whole grid of lambda and "
+        "**The published algorithm with the 0/1 loss and the strength lambda / mu** reaches cost "
+        "and size of these of the rows of the paper whose data it was run on: "
+        f"{'; '.join(texts)}. Its whole grid of lambda and "
         "depth was run on letter, a part of it on the images. The authors' program is not public: "
         "where ours stays behind, that is no proof about theirs."
     )

@@ -1,9 +1,5 @@
 """kdd22-fig3: the objective along mu, of the published algorithm and of what goes past it."""
 
-from dataclasses import replace
-
-from sklearn.base import clone
-
 from benchmarks.evidence.measures import compiled, timed
 from benchmarks.evidence.runs import Run
 from benchmarks.evidence.tables.oblique import published
@@ -43,20 +39,16 @@ def runs(plan):
 def history(workshop, run):
     """Cost and size of each tree that was looked at, the mu of which is `point`.
 
-    The first row of the penalty method is its direct fit, of mu = 0 (the best of it and the first
-    step along mu); the last row of all is the tree that is the result.
+    The first row of the penalty method is its direct fit, of mu = 0; the last row of all is the
+    tree that is the result.
     """
     case = workshop.case(run.data)
     model = run.options["make"]().set_params(
         n_clusters=case.n_clusters, reference=case.centers, random_state=run.seed
     )
     compiled(model, case.X)
-    rows = []
-    if run.method.startswith("published"):
-        direct = clone(model).set_params(algorithm=replace(model.algorithm, n_mu_steps=0))
-        rows.append(_row(*timed(lambda: direct.fit(case.X)), 0.0, DIRECT_FIT))
     model, seconds = timed(lambda: model.fit(case.X))
-    rows += [
+    rows = [
         {
             "point": record["mu"],
             "cost": record["cost_increase"],
@@ -67,17 +59,13 @@ def history(workshop, run):
         }
         for record in model.history_
     ]
-    return [*rows, _row(model, seconds, None, RESULT)]
-
-
-def _row(model, seconds, mu, stage):
     tree = model.tree_
-    return {
-        "point": mu,
+    result = {
         "cost": model.cost_increase_,
         "leaves": tree.n_leaves,
         "non_zeros": tree.n_nonzero,
         "parameters": tree.n_parameters,
         "seconds": seconds,
-        "work": stage,
+        "work": RESULT,
     }
+    return [*rows, result]

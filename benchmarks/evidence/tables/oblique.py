@@ -53,7 +53,7 @@ LEAVES = {
 
 
 def published(depth, lambda_, solver):
-    """The paper's algorithm at its own settings."""
+    """The paper's algorithm at its own settings, with the 0/1 loss and the strength lambda / mu."""
     return TAOClustering(
         lambda_=lambda_,
         depth=depth,
