@@ -410,23 +410,24 @@ def _sentinel(name, numbers):
 
 def _strings(column, name, cells, words, options, is_forced):
     """Return the decision about a column of strings, dates or other objects; see `_kind_of`."""
+    kinds = cells.drop_duplicates()  # each kind of cell is looked at once
     try:
-        date = Date.from_cells(column.dropna() if column.dtype.kind == "M" else cells, words)
+        date = Date.from_cells(column.dropna() if column.dtype.kind == "M" else kinds, words)
     except AmbiguousDatesError as error:
         return {"kind": "date", "why": f"{error}; convert the column with pandas.to_datetime"}
     if date is not None:
         parts = (replace(date, part=part) for part in options.date_parts)
         return {"kind": "date", "done": date.unit, "readers": (date, *parts)}
-    texts = cells.astype(str)
-    clock = Clock.from_cells(texts, words)
+    texts, distinct = cells.astype(str), kinds.astype(str)
+    clock = Clock.from_cells(distinct, words)
     if clock is not None:
         return {"kind": "time", "done": clock.unit, "readers": (clock,)}
-    if not texts.str.match(r"\s*0\d").any():  # codes such as 02134 are no numbers
-        written = Written.from_cells(texts, words)
+    if not distinct.str.match(r"\s*0\d").any():  # codes such as 02134 are no numbers
+        written = Written.from_cells(distinct, words)
         if written is not None:
             return _numeric(name, cells, written, options, is_forced)
         _check_mixed(name, cells)
-    advice = None if is_forced else _unusual(texts)
+    advice = None if is_forced else _unusual(distinct)
     return advice or _levels_or_name(name, texts, words, options, is_forced)
 
 

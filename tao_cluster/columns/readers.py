@@ -137,11 +137,10 @@ class Reader:
     def with_gaps(self, column):
         """Return the column as objects; missing words and all kinds of missing values are NaN."""
         cells = column.astype(object)
-        found = cells.notna()
-        if self.missing:
-            is_text = cells.map(lambda cell: isinstance(cell, str)).to_numpy(dtype=bool)
-            found &= ~cells.isin(self.missing)
-            found[is_text] &= ~cells[is_text].str.strip().isin(self.missing)
+        codes, kinds = pd.factorize(cells)  # each kind of cell is compared once
+        words = set(self.missing)
+        is_missing = [(k.strip() if isinstance(k, str) else k) in words for k in kinds]
+        found = ~np.array([*is_missing, True])[codes]  # the code of missing values is -1
         return cells.where(found, np.nan)
 
     def _numbers(self, cells):
@@ -439,7 +438,10 @@ class Date(Reader):
 
     @property
     def steps(self):
-        """A day, an hour, a minute and a second; empty for a part of a date."""
+        """Units to which a date is rounded for its text, in days: from a day to a second.
+
+        The tuple is empty for a part of a date; see :attr:`Reader.steps`.
+        """
         return () if self.part is not None else (1.0, 1 / 24, 1 / 1440, 1 / _DAY)
 
     def text(self, number):
@@ -570,7 +572,7 @@ class Clock(Reader):
 
     @property
     def steps(self):
-        """An hour, a minute and a second."""
+        """Units to which a time is rounded for its text, in hours: from an hour to a second."""
         return 1.0, 1 / 60, 1 / 3600
 
     def text(self, number):
