@@ -240,8 +240,9 @@ class TAOClustering(TreeClustering):
 
     *Refits.* Nodes are refitted on the features that they kept, with less shrinkage. Passes of
     :class:`.Exact` then solve each node for the clustering cost itself plus a penalty per
-    parameter, the slope of cost over size. If there are fewer than 10 000 rows, the cost of noisy
-    copies of the rows (a smoothed bootstrap) counts as well, so that the tree holds on new rows.
+    parameter, the slope of cost over size. If there are at most 10 000 rows, noisy copies of them
+    (a smoothed bootstrap) count in all passes of oblique trees and in the last ones of axis-aligned
+    trees, so that the tree holds on new rows. Attributes and goals have costs of the rows alone.
 
     *Search.* Rounds of a local search grow up to three leaves where rows cost most, fit the nodes
     with perturbed weights, refit, and keep the tree if it is better.

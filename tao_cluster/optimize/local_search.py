@@ -69,7 +69,7 @@ _CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long
 _NOISE = 1e-12
 
 
-def regrow(search, state, lambda_):
+def regrow(search, state, lambda_, most_leaves=None):
     """Repeat regrowth of a tree while it lowers the objective, first at a lower penalty per test.
 
     Regrowth adds leaves, optimises the tree by passes, and prunes the weakest tests.
@@ -79,13 +79,15 @@ def regrow(search, state, lambda_):
     search : Search, with a solver that can expand trees
     state : State
     lambda_ : float
+    most_leaves : int, optional
+        Maximum number of leaves. By default it is `max_leaves` of the settings, or else the number
+        of leaves of the given tree.
 
     Returns
     -------
     State
-        With at most `max_leaves` leaves, by default those of the given tree.
     """
-    most_leaves = search.settings.max_leaves or state.tree.n_leaves
+    most_leaves = most_leaves or search.settings.max_leaves or state.tree.n_leaves
     found = state
     for share in _APPROACH:
         found = _regrown_at(search, found, share * lambda_, most_leaves)

@@ -12,6 +12,7 @@ from ..initial_trees.builders import cart_builders, greedy_builders, small_trees
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.problem import Problem, smoothed
+from ..reference import optimal_centers
 from ..tree import Tree
 from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
@@ -131,10 +132,18 @@ class Search:
 
         With few rows, the training cost is a poor estimate of the benefit of a weight on new rows.
         """
-        problem = smoothed(self.problem, self.settings.effort.n_copies)
+        if self.whole is not None:
+            return self
+        n_copies, noise = self.settings.effort.n_copies, self.settings.split_kind.noise
+        problem = smoothed(self.problem, n_copies, noise)
         if problem is self.problem:
             return self
         return Search.of(problem, self.settings, self.history, self)
+
+    @property
+    def original(self):
+        """Search over the original rows: this search, unless it uses noisy copies."""
+        return self if self.whole is None else self.whole
 
     def take(self, state, source):
         """Return the state of another search, evaluated on the rows of this search."""
@@ -164,7 +173,7 @@ class Search:
 
         If the settings have no such limit, it is the maximum over the initial trees.
         """
-        if self.whole is not None:
+        if not self._starts and self.whole is not None:
             return self.whole.limits()
         leaves, depth = np.max(self._starts or [(np.inf, np.inf)], axis=0)
         settings = self.settings
@@ -284,6 +293,15 @@ class Search:
         penalty = self.settings.penalty
         return LabelCriterion(penalty, labels, problem.weight, problem.n_clusters)
 
+    def cost_increase(self, state):
+        """Return the cost increase of a state of this search in percent, on the original rows."""
+        if self.whole is None:
+            return self.problem.cost_increase(state.inertia)
+        problem = self.whole.problem
+        labels = state.labels[: problem.n_rows]  # the copies come after the original rows
+        terms = (problem.objective, problem.data, labels, problem.weight, problem.free)
+        return problem.cost_increase(optimal_centers(*terms)[1])
+
     def record(self, stage, state, lambda_, mu=np.inf, mismatch=0.0, kept=True):
         """Add a state to the optimisation history.
 
@@ -304,7 +322,7 @@ class Search:
             stage=stage,
             **{"lambda": lambda_},
             mu=mu,
-            cost_increase=self.problem.cost_increase(state.inertia),
+            cost_increase=self.cost_increase(state),
             leaves=state.pruned.n_leaves,
             non_zeros=state.pruned.n_nonzero,
             mismatch=mismatch,

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from tao_cluster import TAOClustering, table_pipeline, tao_path
+from tao_cluster.optimize import state
 from tao_cluster.problem.levels import Levels, Variable
+from tao_cluster.problem.problem import smoothed
 from tao_cluster.solvers import Axis, NodeProblem
 from tao_cluster.solvers.levels import LevelSets
 from tao_cluster.tree.leaf_size import LeafSize
@@ -107,6 +109,25 @@ def test_leaves_of_sets_have_enough_rows():
         counts = np.bincount(model.apply(table))[model.tree_.leaves]
         assert counts.min() >= (least if least > 1 else least * N)
         assert [len(indices) for indices, _ in splits_of(model.tree_)] == [sizes]
+
+
+def test_noisy_copies_keep_levels_and_ranks(monkeypatch):
+    found = []
+
+    def watched(problem, *args):
+        found.append((problem, smoothed(problem, *args)))
+        return found[-1][1]
+
+    monkeypatch.setattr(state, "smoothed", watched)
+    table, _ = table_of(0)
+    TAOClustering(4, split="axis", max_leaves=6, random_state=0).fit(table)
+    problem, many = max(found, key=lambda pair: pair[0].X.shape[1])
+    assert problem.X.shape[1] > table.shape[1] == 10  # there are columns of ranks
+    is_kept = np.tile(problem.X, (many.n_rows // N, 1)) == many.X
+    is_number = np.isin(np.arange(problem.X.shape[1]), [8, 9])
+    assert is_kept[:, ~is_number].all()
+    assert is_kept[N:, is_number].mean() < 0.1
+    np.testing.assert_array_equal(many.space, many.X[:, :10])
 
 
 def test_a_penalty_per_level_prefers_short_lists():
