@@ -242,7 +242,8 @@ class TAOClustering(TreeClustering):
     :class:`.Exact` then solve each node for the clustering cost itself plus a penalty per
     parameter, the slope of cost over size. If there are at most 10 000 rows, noisy copies of them
     (a smoothed bootstrap) count in all passes of oblique trees and in the last ones of axis-aligned
-    trees, so that the tree holds on new rows. Attributes and goals have costs of the rows alone.
+    trees (not with `max_parameters`), so that the tree holds on new rows. Attributes and goals have
+    costs of the rows alone.
 
     *Search.* Rounds of a local search grow up to three leaves where rows cost most, fit the nodes
     with perturbed weights, refit, and keep the tree if it is better.

@@ -329,10 +329,13 @@ class _Rows:
             The value of lambda of this tree, for the record of these passes in the history.
         """
         settings = self.search.settings
+        goal = settings.goal
+        # `max_parameters` promises the least cost of the rows; noisy copies would raise it.
+        if goal is not None and goal.is_limit and not goal.is_of_cost:
+            return self._finished(state, lambda_)
         general = settings.split_kind.generalize(self.search, state, lambda_)
-        found, goal = self._finished(general, lambda_), settings.goal
-        # A limit of cost is for the rows alone. A tree within it takes precedence over one that
-        # also suits noisy copies of the rows.
+        found = self._finished(general, lambda_)
+        # If the copies raise the cost above its limit, the tree of the rows alone is kept.
         is_limited = general is not state and goal is not None and goal.is_of_cost
         if is_limited and goal.is_small(found.cost, found.tree):
             return self._finished(state, lambda_)

@@ -207,7 +207,7 @@ class AxisAligned:
     n_passes: ClassVar[int] = 100  # until nothing changes
     prices_weights: ClassVar[bool] = False
     depth_limits_leaves: ClassVar[bool] = False
-    noise: ClassVar[Noise] = Noise(0.7, 0.1)
+    noise: ClassVar[Noise] = Noise(0.5, 0.3)
     finds_with_copies: ClassVar[bool] = False
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
