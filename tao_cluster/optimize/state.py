@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..initial_trees.builders import cart_builders, greedy_builders, small_trees
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.problem import Problem, smoothed
+from ..reference import optimal_centers
 from ..tree import Tree
 from ..tree.routing import kernel_arrays
 from .tree_step import Routed, TreeStep
@@ -100,6 +101,8 @@ class Search:
         :attr:`smoothed`.
     regrowths_in_vain : tuple of (State, set of (price, most leaves, further leaves))
         The last state whose regrowth failed, and the arguments with which it failed.
+    is_sample : bool
+        Whether the rows are a sample, so that records have the costs of the sample.
     """
 
     problem: Problem
@@ -108,6 +111,7 @@ class Search:
     history: History = field(default_factory=History)
     whole: Any = None
     regrowths_in_vain: tuple = (None, frozenset())
+    is_sample: bool = False
     # The last centres and the distances (n, k) to them, which the next pass needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
@@ -219,7 +223,7 @@ class Search:
         """
         is_uniform = not settings.solver.supports_weights
         sample = sample_of_problem(problem, n_rows, random_state, is_uniform=is_uniform)
-        return cls.of(sample, settings, history)
+        return replace(cls.of(sample, settings, history), is_sample=True)
 
     def evaluate(self, tree, leaf_of_row=None):
         """Return the state of a tree; clusters without rows keep their free centres.
@@ -276,6 +280,15 @@ class Search:
         penalty = self.settings.penalty
         return LabelCriterion(penalty, labels, problem.weight, problem.n_clusters)
 
+    def cost_increase(self, state):
+        """Return the cost increase of a state of this search in percent, on the original rows."""
+        if self.whole is None:
+            return self.problem.cost_increase(state.inertia)
+        problem = self.whole.problem
+        labels = state.labels[: problem.n_rows]  # the copies come after the original rows
+        terms = (problem.objective, problem.data, labels, problem.weight, problem.free)
+        return problem.cost_increase(optimal_centers(*terms)[1])
+
     def record(self, stage, state, lambda_, mu=np.inf, mismatch=0.0, kept=True):
         """Add a state to the optimisation history.
 
@@ -296,9 +309,10 @@ class Search:
             stage=stage,
             **{"lambda": lambda_},
             mu=mu,
-            cost_increase=self.problem.cost_increase(state.inertia),
+            cost_increase=self.cost_increase(state),
             leaves=state.pruned.n_leaves,
             non_zeros=state.pruned.n_nonzero,
             mismatch=mismatch,
             kept=kept,
+            sampled=(self if self.whole is None else self.whole).is_sample,
         )
