@@ -86,6 +86,11 @@ def cluster_color(label):
     return tuple(int(text[i : i + 2], 16) / 255 for i in (1, 3, 5))
 
 
+def tint(color, share):
+    """Return a paler colour: `share` of the colour (red, green, blue), and otherwise white."""
+    return tuple(1.0 - share * (1.0 - value) for value in color)
+
+
 def method_look(title):
     """Return the look of a method, given its title in `compare` or its class; None if unknown.
 

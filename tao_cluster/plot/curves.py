@@ -318,7 +318,9 @@ def plot_history(model, *, ax=None, title=None):
         ax.legend(**_BESIDE)
         scale_costs(ax)
         ax.set_ylabel(COST)
-        ax.set_xlabel(r"penalty $\mu$" if along_mu else "number of the tree, in the order of the fit")
+        ax.set_xlabel(
+            r"penalty $\mu$" if along_mu else "number of the tree, in the order of the fit"
+        )
         ax.set_title(title or "", loc="left")
     return ax
 

@@ -9,7 +9,7 @@ from matplotlib.colors import ListedColormap
 from .._utils.matrices import spaced_rows
 from ..columns.names import brief, names_of, printable_names
 from ..export.format import name_with_unit
-from ..inspection.palette import cluster_color
+from ..inspection.palette import cluster_color, tint
 from ..reference import nearest_center
 from ..tree import tree_of
 from .curves import STYLE
@@ -118,7 +118,7 @@ def _check_plane(model, tree, X):
 
 def _draw_regions(ax, sides, cluster, region, n_clusters):
     shape = (_RESOLUTION, _RESOLUTION)
-    colors = [1 - _TINT * (1 - np.array(cluster_color(k))) for k in range(n_clusters)]
+    colors = [tint(cluster_color(k), _TINT) for k in range(n_clusters)]
     style = {"cmap": ListedColormap(colors), "vmin": -0.5, "vmax": n_clusters - 0.5}
     ax.pcolormesh(*sides, cluster.reshape(shape), rasterized=True, **style)
     region = region.reshape(shape)
