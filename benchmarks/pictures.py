@@ -32,7 +32,7 @@ def digits():
     X = data.data / 16
     model = TAOClustering(10, lambda_=8, depth=5, random_state=0).fit(X)
     return _draw(
-        "digits", model, X, y=data.target, image_shape=(8, 8), panels=("mask", "centers", "history")
+        "digits", model, X, y=data.target, image_shape=(8, 8), panels=("mask", "centers")
     )
 
 
@@ -51,7 +51,7 @@ def fashion_mnist():
         y=y,
         class_names=FASHION,
         image_shape=(28, 28),
-        panels=("mask", "centers", "history"),
+        panels=("mask", "centers"),
     )
 
 
