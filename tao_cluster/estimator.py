@@ -207,9 +207,10 @@ class TAOClustering(TreeClustering):
         One record per tree that was evaluated: stage ("start", "search", "direct", "relax",
         "regrow", "exact", "direct fit", "penalty" or "polish"), lambda (in the stage "exact" the
         penalty per parameter), mu (0 in the stage "direct fit", infinite in the direct form),
-        cost_increase (percent), leaves, non_zeros, mismatch (weight of the rows whose assignment
-        differs from the tree's), kept (whether it is the best of its stage so far) and seconds.
-        Records of a sample have the lambda and the cost of the sample.
+        cost_increase (percent, of the rows without noisy copies), leaves, non_zeros, mismatch
+        (weight of the rows whose assignment differs from the tree's), kept (whether it is the best
+        of its stage so far), sampled (whether lambda and the cost are those of a sample of the
+        rows) and seconds.
     n_iter_ : int
         Length of `history_`.
     best_lambda_ : float

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -102,6 +102,8 @@ class Search:
         :attr:`smoothed`.
     regrowths_in_vain : tuple of (State, set of (price, most leaves, further leaves))
         The last state whose regrowth failed, and the arguments with which it failed.
+    is_sample : bool
+        Whether the rows are a sample, so that records have the costs of the sample.
     """
 
     problem: Problem
@@ -110,6 +112,7 @@ class Search:
     history: History = field(default_factory=History)
     whole: Any = None
     regrowths_in_vain: tuple = (None, frozenset())
+    is_sample: bool = False
     # The last centres and the distances (n, k) to them, which the next pass needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
@@ -230,7 +233,7 @@ class Search:
         """
         is_uniform = not settings.solver.supports_weights
         sample = sample_of_problem(problem, n_rows, random_state, is_uniform=is_uniform)
-        return cls.of(sample, settings, history)
+        return replace(cls.of(sample, settings, history), is_sample=True)
 
     def evaluate(self, tree, leaf_of_row=None):
         """Return the state of a tree; clusters without rows keep their free centres.
@@ -327,4 +330,5 @@ class Search:
             non_zeros=state.pruned.n_nonzero,
             mismatch=mismatch,
             kept=kept,
+            sampled=(self if self.whole is None else self.whole).is_sample,
         )

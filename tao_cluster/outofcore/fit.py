@@ -158,6 +158,9 @@ def fit(
         cost = source.sum(free_inertia, centers)
         model = clone(estimator).set_params(reference=_in_user_units(space, centers))
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
+        for record in getattr(model, "history_", ()):
+            if "sampled" in record:  # greedy methods record cuts
+                record["sampled"] = record["sampled"] or len(sample.weight) < look.n_present
         states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
         _store(model, _best(states), source, centers, cost)
         model._column_range = np.array([look.moments.low, look.moments.high])
