@@ -20,10 +20,12 @@ models += [
     make(5, max_leaves=n, **options).fit(cells) for make in (CART, ExKMC, Kauri) for n in (5, 8, 12)
 ]
 models += [ExShallow(5, **options).fit(cells)]
-axes = plot_tradeoff(models, size="parameters")
+axes = plot_tradeoff(models)
 
 # %%
-# ``compare`` does the same in one call. It also holds out rows, and draws the whole curve of ExKMC.
+# ``compare`` does the same in one call. If it holds out rows, its picture shows the costs on these
+# rows. ``found.plot(new=False)`` shows the costs of the fits, with the whole curve of ExKMC. A method
+# has the same colour and marker in both pictures.
 
 from tao_cluster import compare
 
@@ -35,4 +37,4 @@ found = compare(
     validation=0.3,
     random_state=0,
 )
-axes = found.plot(size="parameters")
+axes = found.plot()

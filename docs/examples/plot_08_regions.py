@@ -3,7 +3,8 @@ Regions in the plane
 ====================
 
 For two columns, the left half shows the regions of the nearest centres, and the right half shows
-the leaves of the tree.
+the leaves of the tree. Rows have the colour of their nearest centre in both halves, so that rows
+that the tree assigns to another cluster stand out.
 """
 
 from sklearn.datasets import load_iris

@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from ..columns.names import brief
 from ..export.format import tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
-from .curves import COST, STYLE
+from .curves import COST, STYLE, scale_costs
 
 # In inches: width of a figure (_WIDTH), height of a bar (_LINE), height of the title and the axis
 # of one test (_AROUND). _DPI is in dots per inch.
@@ -190,6 +190,7 @@ def plot_stability(table, features, title=None):
         axes[1].set_xlabel("number of parameters")
         axes[1].xaxis.set_major_locator(MaxNLocator(integer=True))
         axes[1].set_ylabel(COST)
+        scale_costs(axes[1])
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))
         figure.suptitle(title or "", x=0.01, ha="left")

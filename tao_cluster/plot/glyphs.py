@@ -9,6 +9,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import StepPatch
 
 from ..columns.levels import levels_of, levels_text
+from ..columns.names import has_indicators
 from ..export.format import (
     bound_of,
     comparable_texts,
@@ -17,7 +18,7 @@ from ..export.format import (
     typeset,
     value_text,
 )
-from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
+from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, tint
 from ..inspection.rows import Rows, picture_kind
 from ..report import effect
 from ..tree.conditions import level_sets
@@ -269,7 +270,7 @@ class Bars:
     The effect of a feature is its weight times its standard deviation over the rows of the node. A
     test of a single feature, or of the levels of one column, is written as a condition instead. A
     leaf shows the features in which the mean of its rows differs most from the mean of all rows, in
-    standard deviations.
+    standard deviations. Categories are shown as shares: "island: Torgersen 84 % (overall 15 %)".
 
     Parameters
     ----------
@@ -289,8 +290,6 @@ class Bars:
     n_leaf_bars: int = 3
     width: float = 1.75
     n_lines: int = 1
-
-    leaf_convention = ("leaves show differences from the mean of all rows, in standard deviations",)
 
     @classmethod
     def from_tree(cls, tree, feature_names):
@@ -316,6 +315,14 @@ class Bars:
         return (*bars, _CONDITION)
 
     @property
+    def leaf_convention(self):
+        """Phrases for the legend that explain the bars of a leaf."""
+        mean = "leaves show differences from the mean of all rows, in standard deviations"
+        if not has_indicators(self.feature_names):
+            return (mean,)
+        return (mean, "categories show their share of the rows; the mark is their share overall")
+
+    @property
     def test_height(self):
         """Height in inches of the box of a test: its bars and, if several, its threshold."""
         return max(self.n_bars + (self.n_bars > 1), self.n_lines) * _LINE + 0.13
@@ -336,37 +343,55 @@ class Bars:
         indices, weights, effects = split.largest(self.n_bars)
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
         texts = [number(weight, ".2g") for weight in weights]
-        self._draw(ax, box.part(height=box.height - _LINE - 0.03), indices, effects, colors, texts)
+        lines = box.part(height=box.height - _LINE - 0.03).lines(len(indices), _LINE)
+        names = [self.feature_names[j] for j in indices]
+        self._draw(ax, lines, names, effects, colors, texts)
         _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Draw the features in which the mean of a leaf differs most from that of all rows."""
-        indices, shown = leaf.rows.deviations(leaf.node, self.n_leaf_bars)
-        texts = [number(value, "+.1f") for value in shown]
-        self._draw(ax, box, indices, shown, [leaf.color] * len(shown), texts)
+        found = leaf.rows.differences(leaf.node, self.n_leaf_bars, self.feature_names)
+        lines = box.lines(len(found), _LINE)
+        for each, line in zip(found, lines, strict=True):
+            if each.share is not None:
+                _draw_share(ax, line, each, leaf.color)
+        at = [i for i, each in enumerate(found) if each.share is None]
+        values = [found[i].deviation for i in at]
+        texts = [number(value, "+.1f") for value in values]
+        names, colors = [found[i].name for i in at], [leaf.color] * len(at)
+        self._draw(ax, [lines[i] for i in at], names, values, colors, texts)
         return box
 
-    def _draw(self, ax, box, indices, values, colors, texts):
+    def _draw(self, ax, lines, names, values, colors, texts):
         """Draw a line per feature: its name, a bar from the zero line, and the text of its value.
 
         The text is on the other side of the zero line than the bar.
         """
         half = 0.3
-        zero = box.right - half - 0.05
         largest = np.abs(values).max(initial=0) or 1.0
-        lines = box.lines(len(indices), _LINE)
-        for j, value, color, text, line in zip(indices, values, colors, texts, lines, strict=True):
-            max_width = zero - half - 0.05 - box.left
-            name = self.feature_names[j]
-            line.write(ax, name, 6.5, x=box.left + 0.06, ha="left", max_width=max_width - 0.06)
+        for name, value, color, text, line in zip(names, values, colors, texts, lines, strict=True):
+            zero = line.right - half - 0.05
+            max_width = zero - half - 0.05 - line.left
+            line.write(ax, name, 6.5, x=line.left + 0.06, ha="left", max_width=max_width - 0.06)
             line.bar(ax, zero, half * value / largest, 0.085, color, zorder=4)
             side = -1 if value > 0 else 1
             align = "right" if value > 0 else "left"
             place = {"x": zero + side * 0.03, "ha": align, "max_width": half - 0.03}
             line.write(ax, text, 5.6, color="0.4", may_cut=False, **place)
-        if lines:
-            ends = [lines[0].top, lines[-1].bottom]
-            ax.plot([zero, zero], ends, color="0.35", linewidth=0.6 * box.scale, zorder=4)
+            ends = [line.top, line.bottom]
+            ax.plot([zero, zero], ends, color="0.35", linewidth=0.6 * line.scale, zorder=4)
+
+
+def _draw_share(ax, line, difference, color):
+    """Draw a category: a pale bar for its share, a mark for its share overall, and both as text."""
+    line.bar(ax, line.left, difference.mean * line.width, 0.86 * _LINE, tint(color, 0.35))
+    mark = line.left + difference.overall * line.width
+    ends = [line.bottom + 0.008, line.bottom + 0.04]  # below the text
+    ax.plot([mark, mark], ends, color="0.2", linewidth=1.2 * line.scale, zorder=4)
+    place = {"x": line.right - 0.03, "ha": "right", "color": "0.3", "may_cut": False}
+    line.write(ax, difference.share, 5.6, **place)
+    max_width = line.width - text_width(difference.share, 5.6) - 0.13
+    line.write(ax, difference.name, 6.5, x=line.left + 0.06, ha="left", max_width=max_width)
 
 
 @dataclass(frozen=True)
