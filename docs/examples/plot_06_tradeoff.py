@@ -24,8 +24,8 @@ axes = plot_tradeoff(models)
 
 # %%
 # ``compare`` does the same in one call. If it holds out rows, its picture shows the costs on these
-# rows. ``found.plot(new=False)`` shows the costs of the fits, with the whole curve of ExKMC. A method
-# has the same colour and marker in both pictures.
+# rows. ``found.plot(new=False)`` shows the costs of the fits, with the whole curve of ExKMC. A
+# method has the same colour and marker in both pictures.
 
 from tao_cluster import compare
 

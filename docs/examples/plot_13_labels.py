@@ -3,8 +3,8 @@ Labels of another clustering
 ============================
 
 HDBSCAN finds clusters of any shape and marks noise by -1. ``objective="labels"`` explains its
-labels by a tree. Noise, the few dark points here, does not count. ``plot_regions`` needs centres, so
-matplotlib draws the regions of the tree here, in the colours of its picture.
+labels by a tree. Noise, the few dark points here, does not count. ``plot_regions`` needs centres,
+so matplotlib draws the regions of the tree here, in the colours of its picture.
 """
 
 import matplotlib.pyplot as plt
