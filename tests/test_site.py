@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import greedy
-from tao_cluster import plot
+from tao_cluster import __version__, plot
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -114,7 +114,22 @@ def test_links_lead_to_files(page):
         # The index of the gallery is made with the site.
         if target and "://" not in target and not target.endswith("gallery/index.rst"):
             assert repository or page != ROOT / "README.md", f"relative on PyPI: {link}"
-            assert (page.parent / target).exists(), f"{page}: {link}"
+            # The site copies the notebooks into the folder of its pages.
+            folder = ROOT if page == DOCS / "notebooks.md" else page.parent
+            assert (folder / target).exists(), f"{page}: {link}"
+
+
+def test_page_of_notebooks_lists_all_of_them():
+    text = (DOCS / "notebooks.md").read_text(encoding="utf-8")
+    names = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert set(re.findall(r"\(notebooks/(\w+\.ipynb)\)", text)) == names
+
+
+def test_files_beside_the_package_have_its_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^version: (\S+)$", citation, flags=re.MULTILINE)[1] == __version__
+    assert re.search(r"^## (\S+)", changes, flags=re.MULTILINE)[1] == __version__
 
 
 def test_gallery_shows_every_function_that_draws():
