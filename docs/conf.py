@@ -35,6 +35,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",  # formulas without a network
 ]
 exclude_patterns = ["_build", "examples", "gallery/*.ipynb"]
 templates_path = ["_templates"]
