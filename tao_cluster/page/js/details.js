@@ -121,7 +121,7 @@ function bigPicture(url, what) {
 function colorScale(node) {
   const limit = limitOf(node);
   const bar = html("div", { class: "scale" });
-  bar.style.background = `linear-gradient(to right, ${data.colors.signed.join(", ")})`;
+  bar.style.background = `linear-gradient(to right, ${data.colors.join(", ")})`;
   const ends = [`−${number(limit)} left`, "0", `right ${number(limit)}`];
   return html("div", { class: "legend" }, [
     bar, html("div", { class: "ends" }, ends.map((text) => html("span", {}, text))),
