@@ -59,7 +59,7 @@ def to_html(
       keys. A slider selects the tree if there are several.
     - The decision path of a row is shown test by test, with the arithmetic of `predict`.
     - The page has a light and a dark style. A tree that is too large to be readable on one sheet is
-      printed on several sheets.
+      printed in parts, on several sheets.
 
     The page has a bounded size. Of the rows of X it stores the values of at most 1000 rows, in
     about 130 000 characters, and the first row of each leaf. The drawings of tests use a sample of

@@ -1,5 +1,7 @@
 """The compact data of a page: trees, pictures of their nodes, and some rows."""
 
+import re
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -20,6 +22,7 @@ from ..inspection.palette import SIGNED_STOPS, cluster_color, hex_color, text_co
 from ..inspection.rows import picture_kind
 from .samples import bytes_text, samples
 
+_NEGATIVE_SIGN = re.compile(r"(?<= )-(?=[\d.])")  # of a number, unlike the hyphens of a date
 _MOST_AT_LEAF = 12  # maximum number of words or bars shown per leaf
 # Rows whose decision path the page can show: from _LEAST_ROWS to _MOST_ROWS evenly spaced rows, as
 # many as fit into about _ROW_CHARACTERS characters, and the first row of each leaf.
@@ -172,6 +175,9 @@ def _written_test(node):
     left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
     name = node["terms"][0]["name"]
     column = tested_name(name) if levels is None else printable(levels["column"])
+    if levels is None:
+        bounds = (text.removeprefix(column) for text in (left, right))
+        left, right = (column + _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", text) for text in bounds)
     lines = [column, left.removeprefix(f"{column} ")]
     return {"left": left, "right": right, "lines": lines, "signs": edge_signs(node)}
 

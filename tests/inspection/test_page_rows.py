@@ -81,7 +81,8 @@ def test_bars_add_up_to_the_sum(page, path, digits):
         if not drawing:
             continue
         script = """return [...arguments[0].querySelectorAll('rect')].map((r) => ({
-            x: +r.getAttribute('x'), width: +r.getAttribute('width'), side: r.className.baseVal}))"""
+            x: +r.getAttribute('x'), width: +r.getAttribute('width'),
+            side: r.className.baseVal}))"""
         *bars, total = page.run(script, drawing[0])
         moves = [bar["width"] * (1 if bar["side"] == "right" else -1) for bar in bars]
         positive = float(step.get_attribute("data-sum")) > 0
@@ -201,7 +202,7 @@ def test_levels_names_with_commas_and_printed_numbers_are_typed(browser, tmp_pat
         "island=dream, north; bill = 7, bill, length = mm = -3": "leaf 4: cluster 1",
         "bill, length = mm = \u22123; island = Biscoe,": "leaf 3: cluster 0",
         "island = Dream, north, bill, length = mm = 0": "leaf 2: cluster 2",
-        "island = Mainau": "“Mainau” is not a level of island; it has Biscoe, Dream, north, Torgersen",
+        "island = Mainau": "“Mainau” is not a level of island; it has Biscoe, Dream, north, T",
         "bill = 3, beak = 4": "No feature here is called “beak”",
     }
     for text, end in said.items():

@@ -1,66 +1,67 @@
-// Printing: the whole open tree on one sheet or, if its text would be too small, on several sheets.
+// Printing: the whole open tree on one sheet or, if its text would be too small, in several parts.
 
 const PAPER = { width: 1040, height: 580 }; // of the drawing on a landscape sheet, in CSS pixels
-const PRINTED = 0.6; // scale below which printed text is hard to read
+const LEAST_PRINTED = 0.5; // scale below which printed text is hard to read
+const PRINTED = 0.6; // scale of the parts of a tree
 
 function toPaper() {
   const scale = Math.min(PAPER.width / place.width, PAPER.height / place.height);
-  const isSplit = scale < PRINTED && place.order.length > 3;
+  const isSplit = scale < LEAST_PRINTED && place.order.length > 3;
   document.body.classList.toggle("split", isSplit);
-  if (isSplit) byId("sheets").replaceChildren(...drawSheets(sheetsOf()));
+  if (isSplit) byId("parts").replaceChildren(...drawParts(partsOf()));
   canvas.setAttribute("viewBox", `0 0 ${place.width} ${place.height}`);
   byId("world").removeAttribute("transform");
 }
 
 function toScreen() {
   document.body.classList.remove("split");
-  byId("sheets").replaceChildren();
+  byId("parts").replaceChildren();
   canvas.removeAttribute("viewBox");
   showView();
 }
 
-// The parts {root, open, from} of the open tree, each for one sheet. A part that does not fit ends in
-// tests whose own parts follow on later sheets; `from` is the number of the sheet before.
-function sheetsOf() {
+// The parts {root, open, from} of the open tree that fit on a sheet. A part ends in leaves, or in tests
+// that start parts of their own; `from` is the number of the part that ends in the root of a part.
+function partsOf() {
   const most = Math.max(2, Math.floor(PAPER.width / PRINTED / (WIDTH + GAP)));
   const level = Math.max(testHeight(), leafHeight()) + LEVEL_GAP;
   const deepest = Math.max(2, Math.floor(PAPER.height / PRINTED / level));
-  const sheets = [{ root: state.root, from: null }];
-  for (let i = 0; i < sheets.length; i += 1) {
-    const sheet = sheets[i];
-    sheet.open = new Set();
-    let ends = [sheet.root];
-    const isFull = (id) => isFolded(nodeOf(id))
-      || nodeOf(id).depth - nodeOf(sheet.root).depth >= deepest - 1;
+  const parts = [{ root: state.root, from: null }];
+  for (let i = 0; i < parts.length; i += 1) {
+    const part = parts[i];
+    part.open = new Set();
+    let ends = [part.root];
+    const lowest = nodeOf(part.root).depth + deepest - 1;
     while (ends.length < most) {
-      const inside = ends.filter((id) => !nodeOf(id).isLeaf && !isFull(id));
+      const inside = ends.filter((id) => state.open.has(id) && nodeOf(id).depth < lowest);
       if (!inside.length) break;
       const id = inside.reduce((a, b) => (nodeOf(b).nLeaves > nodeOf(a).nLeaves ? b : a));
-      sheet.open.add(id);
+      part.open.add(id);
       ends = ends.flatMap((end) => (end === id ? nodeOf(id).children : [end]));
     }
-    for (const id of ends) if (state.open.has(id)) sheets.push({ root: id, from: i + 1 });
+    for (const id of ends) if (state.open.has(id)) parts.push({ root: id, from: i + 1 });
   }
-  return sheets;
+  return parts;
 }
 
-// Draws parts of the tree; afterwards the state and the layout are as before.
-function drawSheets(sheets) {
+// Draws the parts, of which several may stand on a sheet. The state and the layout stay as they were.
+function drawParts(parts) {
   const kept = { ...state };
   const screen = place;
-  const made = sheets.map(({ root, open, from }, i) => {
+  const made = parts.map(({ root, open, from }, i) => {
     Object.assign(state, { root, open });
     place = layout(WIDTH, nodeHeight);
-    const own = svg("svg", { viewBox: `0 0 ${place.width} ${place.height}` }, drawn());
-    for (const [number, next] of sheets.entries()) {
+    const { width, height } = place;
+    const scale = Math.min(PRINTED, PAPER.width / width, PAPER.height / height);
+    const size = { width: width * scale, height: height * scale };
+    const own = svg("svg", { viewBox: `0 0 ${width} ${height}`, ...size }, drawn());
+    for (const [number, next] of parts.entries()) {
       if (next.from !== i + 1) continue;
       const box = place.boxes.get(next.root);
-      own.append(textAt(box.x, box.y + box.height + 14, `sheet ${number + 1}`, "sum"));
+      own.append(textAt(box.x, box.y + box.height + 14, `part ${number + 1}`, "sum"));
     }
-    const origin = from === null ? "" : `, test ${root} of sheet ${from} and the part below it`;
-    return html("section", { class: "sheet" }, [
-      html("p", {}, `Sheet ${i + 1} of ${sheets.length}${origin}`), own,
-    ]);
+    const title = from === null ? `Part 1 of ${parts.length}` : `Part ${i + 1}: test ${root} of part ${from}`;
+    return html("section", { class: "printed" }, [html("p", {}, title), own]);
   });
   Object.assign(state, kept);
   place = screen;
