@@ -305,7 +305,8 @@ def test_many_leaves_are_printed_legibly_on_several_sheets(browser, digits, tmp_
     assert page.faults() == []
 
 
-def test_a_printed_page_is_one_sheet(desk, path):
+def test_a_printed_page_is_one_sheet(desk):
+    desk.slide(1)  # the smaller tree
     desk.one("#unfold").click()
     for _ in range(6):
         desk.one("#closer").click()
@@ -316,6 +317,7 @@ def test_a_printed_page_is_one_sheet(desk, path):
 
 
 def test_the_tree_on_paper_is_whole_and_alone(desk):
+    desk.slide(1)  # the smaller tree
     desk.one("#unfold").click()
     for _ in range(6):
         desk.one("#closer").click()

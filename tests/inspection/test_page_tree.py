@@ -201,7 +201,7 @@ def test_long_names_are_inside_their_boxes_with_the_threshold(browser, tmp_path)
     assert len(set(drawn)) == len(drawn)
     assert begin.strip() in page.one("footer").text
     page.node(0).click()
-    assert {cell.text for cell in page.all("#details td.name")} == set(names)
+    assert {cell.text for cell in page.all("#details td.name")} >= set(names)
     heights = {piece.rect["height"] for piece in page.all("#details td.name .piece")}
     assert len(heights) == 1  # no line breaks inside of a short piece such as a unit
     assert page.run("return document.documentElement.scrollWidth") <= DESK[0]
