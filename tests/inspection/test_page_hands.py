@@ -306,8 +306,6 @@ def test_many_leaves_are_printed_legibly_on_several_sheets(browser, digits, tmp_
 
 
 def test_a_printed_page_is_one_sheet(desk):
-    desk.slide(1)  # the smaller tree
-    desk.one("#unfold").click()
     for _ in range(6):
         desk.one("#closer").click()
     before = desk.box('[data-node="0"] .box')
@@ -317,8 +315,6 @@ def test_a_printed_page_is_one_sheet(desk):
 
 
 def test_the_tree_on_paper_is_whole_and_alone(desk):
-    desk.slide(1)  # the smaller tree
-    desk.one("#unfold").click()
     for _ in range(6):
         desk.one("#closer").click()
     desk.devtools("Emulation.setEmulatedMedia", media="print", features=[])
