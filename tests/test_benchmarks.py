@@ -17,6 +17,7 @@ from benchmarks.evidence.pages.cart import cart_words
 from benchmarks.evidence.pages.equal_cost import compared
 from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
 from benchmarks.evidence.tables.plan import Plan
+from tao_cluster.comparison import METHODS
 
 
 def silent(text):
@@ -356,6 +357,9 @@ def test_figures_are_vectors(tmp_path):
 
 
 def test_colours_tell_methods_apart():
-    same = {figures.COLOURS["TAO oblique"]}  # that of its path, too
-    own = [colour for colour in figures.COLOURS.values() if colour not in same]
+    known = {method.title for method in METHODS.values()}
+    looks = [figures.style_of(name) for name in (*known, *figures.LOOKS)]
+    same = figures.style_of("TAO oblique")  # that of its path, too
+    own = [look["color"] for look in looks if look != same]
     assert len(set(own)) == len(own)
+    assert set(figures.DRAWN) <= known

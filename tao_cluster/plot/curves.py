@@ -21,6 +21,7 @@ _MOST_NOTES = 5
 # An axis is logarithmic if the ratio of its largest to its smallest value exceeds _LOGARITHMIC
 # (axis of sizes) or _FAR (axis of costs).
 _LOGARITHMIC, _FAR = 8, 20
+_ROOM = {"x": 0.38, "y": 0.16}  # inches of the axis that the label of a tick takes
 _SIZE, _WIDE, _DPI = (5.0, 3.4), (6.4, 3.4), 150
 _BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
 COST = "cost increase over the free clustering, %"
@@ -360,13 +361,13 @@ def scale_costs(*axes):
     ----------
     *axes : matplotlib Axes, whose lines have the costs as y coordinates
     """
-    costs = np.concatenate([line.get_ydata() for ax in axes for line in ax.lines])
-    low, high = np.nanmin(costs), np.nanmax(costs)
-    for ax in axes:
+    costs = [np.concatenate([line.get_ydata() for line in ax.lines]) for ax in axes]
+    low, high = np.nanmin(np.concatenate(costs)), np.nanmax(np.concatenate(costs))
+    for ax, own in zip(axes, costs, strict=True):
         if low > 0 and high > _FAR * low:
             ax.set_yscale("log")
-            ax.set_ylim(0.8 * low, 1.25 * high)
-            _log_ticks(ax.yaxis)
+            ax.set_ylim(0.8 * np.nanmin(own), 1.25 * np.nanmax(own))
+            log_ticks(ax.yaxis)
         elif ax.get_yscale() == "linear":  # given axes may have a logarithmic scale
             ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
 
@@ -375,7 +376,7 @@ def _finish(ax, size_name, title):
     low, high = ax.get_xlim()
     if high > _LOGARITHMIC * max(low, 0.0):  # logarithmic ticks overlap in a shorter range
         ax.set_xscale("log")
-        _log_ticks(ax.xaxis)
+        log_ticks(ax.xaxis)
     elif size_name.startswith("number"):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     scale_costs(ax)
@@ -384,8 +385,16 @@ def _finish(ax, size_name, title):
     ax.set_title(title or "", loc="left")
 
 
-def _log_ticks(axis):
-    """Set ticks at 1, 2 and 5 times each power of ten, written without exponents."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+def log_ticks(axis):
+    """Set ticks of a logarithmic axis, written without exponents.
+
+    They are at the powers of ten and, if there is room, also at 2 and 5 times each of them.
+    """
+    low, high = axis.get_view_interval()
+    place, name = axis.axes.get_position(), axis.axis_name
+    width, height = axis.figure.get_size_inches()
+    length = place.width * width if name == "x" else place.height * height
+    has_room = 3 * np.log10(high / low) * _ROOM[name] < length
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if has_room else (1,)))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())

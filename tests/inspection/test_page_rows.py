@@ -289,7 +289,7 @@ def test_the_nearest_change_is_another_level(browser, tmp_path):
         choose(page, row)
         text = page.one("#change").text
         column, before, after = re.match(
-            r"Nearest change: (\w+) from (\w+) to (\w+) \(", text
+            r"Nearest change: (\w+) from (\w+) to (\w+) crosses", text
         ).groups()
         assert before == table[column][row]
         moved = table[row : row + 1].assign(**{column: after})
