@@ -319,6 +319,7 @@ def test_the_tree_on_paper_is_whole_and_alone(desk):
         desk.one("#closer").click()
     desk.devtools("Emulation.setEmulatedMedia", media="print", features=[])
     stage = desk.box("#stage")
+    assert stage["width"] > 0
     for box in (group.rect for group in desk.all("g.node .box")):
         assert stage["x"] <= box["x"] <= box["x"] + box["width"] <= stage["x"] + stage["width"]
         assert stage["y"] <= box["y"] <= box["y"] + box["height"] <= stage["y"] + stage["height"]

@@ -1,12 +1,16 @@
 // Printing: the whole open tree on one sheet or, if its text would be too small, in several parts.
 
-const PAPER = { width: 1040, height: 580 }; // of the drawing on a landscape sheet, in CSS pixels
+// Sizes of the drawing on a sheet, in CSS pixels.
+const PAPER = { width: 1040, height: 580 };
+const TALL_PAPER = { width: 700, height: 840 };
 const LEAST_PRINTED = 0.5; // scale below which printed text is hard to read
 const PRINTED = 0.6; // scale of the parts of a tree
 
 function toPaper() {
-  const scale = Math.min(PAPER.width / place.width, PAPER.height / place.height);
-  const isSplit = scale < LEAST_PRINTED && place.order.length > 3;
+  const [wide, tall] = [PAPER, TALL_PAPER].map(({ width, height }) =>
+    Math.min(width / place.width, height / place.height));
+  const isSplit = Math.max(wide, tall) < LEAST_PRINTED && place.order.length > 3;
+  document.body.classList.toggle("tall", !isSplit && tall > wide);
   document.body.classList.toggle("split", isSplit);
   if (isSplit) byId("parts").replaceChildren(...drawParts(partsOf()));
   canvas.setAttribute("viewBox", `0 0 ${place.width} ${place.height}`);
@@ -14,7 +18,7 @@ function toPaper() {
 }
 
 function toScreen() {
-  document.body.classList.remove("split");
+  document.body.classList.remove("split", "tall");
   byId("parts").replaceChildren();
   canvas.removeAttribute("viewBox");
   showView();
