@@ -2,7 +2,7 @@
 
 // Sizes of the drawing on a sheet, in CSS pixels.
 const PAPER = { width: 1040, height: 580 };
-const TALL_PAPER = { width: 700, height: 840 };
+const TALL_PAPER = { width: 700, height: 750 };
 const LEAST_PRINTED = 0.5; // scale below which printed text is hard to read
 const PRINTED = 0.6; // scale of the parts of a tree
 
