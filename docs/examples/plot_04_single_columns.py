@@ -18,8 +18,8 @@ axes = plot_tree(
 )
 
 # %%
-# ``nodes="projection"`` shows how clearly a test separates the rows: a histogram of their values,
-# coloured by the side that they take.
+# ``nodes="projection"`` shows how clearly each test separates the rows: a histogram of the tested
+# values, in the units of the columns and stacked by cluster. Rows on the grey side go left.
 
 from tao_cluster import TAOClustering
 

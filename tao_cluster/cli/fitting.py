@@ -96,7 +96,8 @@ def _fit(options):
     name = f"TAO {options.split}"
     print(Comparison.from_models({name: estimator}, Z, seconds={name: seconds}))
     print("\n" + to_text(model, max_terms=8))
-    folder.write_model(out, model, arguments.reading_of(options), rows.X, options.image_shape)
+    reading, shape = arguments.reading_of(options), options.image_shape
+    folder.write_model(out, model, reading, rows.X, shape, title=options.data.name)
     folder.write_labels(out / folder.LABELS, rows, estimator, Z)
     print(done)
 
@@ -118,7 +119,8 @@ def _path(options):
         fitted = [Pipeline([*model.steps[:-1], ("cluster", each)]) for each in fitted]
     for name, each in zip(models, fitted, strict=True):
         save(each, out / name)
-    to_html(fitted, out / folder.PAGE, X=rows.X, image_shape=options.image_shape)
+    title = options.data.name
+    to_html(fitted, out / folder.PAGE, X=rows.X, image_shape=options.image_shape, title=title)
     print(f"\nThe table, picture, page and models are in {out}")
 
 

@@ -76,7 +76,7 @@ def check_folder(folder, files, force):
     folder.rmdir()
 
 
-def write_model(folder, model, reading, X=None, image_shape=None):
+def write_model(folder, model, reading, X=None, image_shape=None, title=None):
     """Write all results of a fit except the labels.
 
     Parameters
@@ -87,6 +87,8 @@ def write_model(folder, model, reading, X=None, image_shape=None):
     X : DataFrame, array or CSR matrix, optional
         Picture and page show statistics of these rows; otherwise those stored in the model.
     image_shape : (height, width), optional
+    title : str, optional
+        Title of the page.
     """
     folder.mkdir(exist_ok=True)
     save(model, folder / MODEL)
@@ -96,7 +98,7 @@ def write_model(folder, model, reading, X=None, image_shape=None):
     (folder / TEXT).write_text(to_text(model) + "\n", encoding="utf-8")
     if tree_of(shown(model)[0]).n_leaves <= _MOST_DRAWN:
         save_tree(folder / PICTURE, model, X, image_shape=image_shape)
-    to_html(model, folder / PAGE, X=X, image_shape=image_shape)
+    to_html(model, folder / PAGE, X=X, image_shape=image_shape, title=title)
 
 
 def write_labels(file, rows, estimator, Z, *, is_first=True):

@@ -46,7 +46,8 @@ def fit_large(options, estimator, out):
         )
     print(f"{options.data}: {model.node_rows_[0]} rows, {len(names)} columns\n")
     print(Comparison.from_models({f"TAO {options.split}": model}))
-    folder.write_model(out, model, reading, image_shape=options.image_shape)
+    shape, title = options.image_shape, options.data.name
+    folder.write_model(out, model, reading, image_shape=shape, title=title)
     _write_labels(out / folder.LABELS, options.data, model, reading)
 
 

@@ -105,7 +105,8 @@ def _plot(options):
 def _page(options):
     check_free([options.out], options.force)
     model, rows = _model_and_rows(options)
-    to_html(model, options.out, X=rows.X, image_shape=options.image_shape)
+    title = None if options.data is None else options.data.name
+    to_html(model, options.out, X=rows.X, image_shape=options.image_shape, title=title)
     print(f"The page is in {options.out}")
 
 

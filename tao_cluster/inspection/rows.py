@@ -18,8 +18,6 @@ from ..objectives.base import cluster_sums
 from ..tree import tree_of
 from ..tree.routing import kernel_arrays, project
 
-_MOST_BARS = 30  # trees that use more features are shown by words instead of bars
-
 
 def picture_kind(tree, rows, image_shape, feature_names):
     """Return how the nodes of a tree are best shown: as "image", "words" or "bars".
@@ -35,7 +33,7 @@ def picture_kind(tree, rows, image_shape, feature_names):
     -------
     str
         "image" if there is an image shape. "words" if the rows are sparse and not one-hot encoded,
-        or if the tree uses more than 30 features. "bars" otherwise.
+        since their features are then the words of a vocabulary. "bars" otherwise.
 
     Raises
     ------
@@ -50,7 +48,7 @@ def picture_kind(tree, rows, image_shape, feature_names):
         return "image"
     is_table = has_indicators(feature_names)  # one-hot encoded columns are not words
     is_text = rows is not None and sp.issparse(rows.X) and not is_table
-    return "words" if is_text or len(tree.used_features) > _MOST_BARS else "bars"
+    return "words" if is_text else "bars"
 
 
 class Difference(NamedTuple):

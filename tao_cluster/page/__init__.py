@@ -19,9 +19,10 @@ __all__ = ["Page", "to_frame", "to_html"]
 
 # The scripts run in this order and share one scope.
 _SCRIPTS: tuple[str, ...] = ("data", "arithmetic", "state", "layout", "elements", "glyphs")
-_SCRIPTS += ("drawing", "viewport", "details", "trace", "table", "keys", "main")
+_SCRIPTS += ("drawing", "viewport", "paper", "charts", "details", "trace", "table", "typing")
+_SCRIPTS += ("keys", "main")
 _MEANS = {
-    "image": "Leaves show the mean of their rows.",
+    "image": "Leaves show the mean of their rows; tests show it in pale grey below the weights.",
     "words": "Leaves show the words of largest mean.",
     "bars": "Leaves show how far their means are from those of all rows, in standard deviations; "
     "for categories their share of the rows (and of all rows).",
@@ -51,10 +52,19 @@ def to_html(
 
     - Tests show their largest weights. Leaves show the mean of their rows, as pictures, words or
       bars. A panel lists everything about the selected node.
+    - For a selected test, the panel draws the values that it compares, in the colours of the
+      clusters: a histogram of the tested column or of the weighted sum, bars for the levels of a
+      categorical column, or for two features a scatter plot with the line of the test.
     - The tree can be moved, zoomed, folded and searched by mouse, touch and keys; ``?`` lists the
       keys. A slider selects the tree if there are several.
     - The decision path of a row is shown test by test, with the arithmetic of `predict`.
-    - The page has a light and a dark style and prints on one sheet.
+    - The page has a light and a dark style. A tree that is too large to be readable on one sheet is
+      printed in parts, on several sheets.
+
+    The page has a bounded size. Of the rows of X it stores the values of at most 1000 rows, in
+    about 130 000 characters, and the first row of each leaf. The drawings of tests use a sample of
+    at most 300 rows per test. All samples take about 240 000 characters; if there are very many
+    tests, each has a sample of 20 rows.
 
     Parameters
     ----------
@@ -75,7 +85,8 @@ def to_html(
     image_shape : (height, width), optional
         Draw features as pixels; height * width must be n_features.
     title : str, optional
-        Title of the page. The default is the name of the class of the models.
+        Title of the page. The default is the name of the data, which is ``X.attrs["name"]`` of a
+        DataFrame, or else the number of clusters.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows of X. Nodes then show the weight beside the number of rows.
     scaled : bool, default=False
@@ -104,12 +115,12 @@ def to_html(
     models = list(models) if isinstance(models, list | tuple) else [models]
     if not models:
         raise ValueError("models is empty; give at least one fitted model or Tree.")
-    page_title = printable(title or _title(models))
     views = [shown(model, feature_names, X) for model in models]
     models, names = [view for view, _ in views], views[0][1]
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     reports = [report(model, X, **options) for model in models]
     trees = [tree_of(model) for model in models]
+    page_title = printable(title or _title(trees, X))
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = [Rows.from_data(model, X, y, class_names, weight) for model in models]
     data = packed(reports, trees, names, rows, image_shape=image_shape, scaled=scaled)
@@ -117,7 +128,7 @@ def to_html(
         title=html.escape(page_title),
         style=_part("page.css"),
         script="\n".join(_part(f"js/{name}.js") for name in _SCRIPTS),
-        reading=_reading(reports, data["kind"], X is not None, scaled),
+        reading=html.escape(_reading(reports, data, X is not None, scaled)),
         # "</script>" in a name would end the element that holds the data.
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
@@ -174,12 +185,16 @@ def _part(name):
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _title(models):
-    kind = type(models[0]).__name__
-    return kind if len(models) == 1 else f"{len(models)} models of {kind}"
+def _title(trees, X):
+    name = getattr(X, "attrs", {}).get("name")  # the metadata of a DataFrame
+    if name:
+        return str(name)
+    n_clusters = len(np.unique(trees[0].leaf_label[trees[0].leaves]))
+    clusters = "1 cluster" if n_clusters == 1 else f"{n_clusters} clusters"
+    return f"Tree of {clusters}" if len(trees) == 1 else f"{len(trees)} trees of {clusters}"
 
 
-def _reading(reports, kind, has_rows, scaled):
+def _reading(reports, data, has_rows, scaled):
     """Return the text below the tree, which explains how to read this page."""
     n_terms = {
         1 if node["levels"] is not None else len(node["terms"])
@@ -200,5 +215,7 @@ def _reading(reports, kind, has_rows, scaled):
             f"deviation. In the list of a node, bars show the effect and numbers the {weights}."
         )
     if has_rows:
-        phrases.append(_MEANS[kind])
+        phrases.append(_MEANS[data["kind"]])
+    if data["abbreviation"]["note"]:
+        phrases.append(f"In the tree, {data['abbreviation']['note']}.")
     return " ".join(phrases)

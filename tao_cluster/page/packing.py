@@ -1,11 +1,12 @@
 """The compact data of a page: trees, pictures of their nodes, and some rows."""
 
-import base64
+import re
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import ranges, spaced_rows
+from ..columns.abbreviations import Abbreviation
 from ..columns.levels import levels_of
 from ..columns.names import printable
 from ..export.format import (
@@ -17,16 +18,11 @@ from ..export.format import (
     threshold_text,
     typeset,
 )
-from ..inspection.palette import (
-    NEGATIVE,
-    POSITIVE,
-    SIGNED_STOPS,
-    cluster_color,
-    hex_color,
-    text_color,
-)
+from ..inspection.palette import SIGNED_STOPS, cluster_color, hex_color, text_color
 from ..inspection.rows import picture_kind
+from .samples import bytes_text, samples
 
+_NEGATIVE_SIGN = re.compile(r"(?<= )-(?=[\d.])")  # of a number, unlike the hyphens of a date
 _MOST_AT_LEAF = 12  # maximum number of words or bars shown per leaf
 # Rows whose decision path the page can show: from _LEAST_ROWS to _MOST_ROWS evenly spaced rows, as
 # many as fit into about _ROW_CHARACTERS characters, and the first row of each leaf.
@@ -66,7 +62,12 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
     tops = [{} if one is None else _tops(kind, one, names) for one in rows]
     carried = _carried(kind, trees, tops, len(names))
     place = {feature: here for here, feature in enumerate(carried.tolist())}
-    models = [_model(*parts, place) for parts in zip(reports, rows, tops, strict=True)]
+    columns = _columns(trees[0], names, place)
+    features = {one["name"]: one["features"] for one in columns}
+    drawn = samples(reports, rows, features)
+    models = [_model(*parts, place) for parts in zip(reports, rows, tops, drawn, strict=True)]
+    shown = [factor_name(names[j]) for j in carried]
+    abbreviation = Abbreviation.from_names(shown)
     is_all = len(carried) == len(names)
     return {
         "kind": kind,
@@ -74,35 +75,36 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
         "models": models,
         "n_features": len(names),
         "features": None if is_all else carried.tolist(),
-        "names": [factor_name(names[j]) for j in carried],
-        "categories": _categories(trees[0], names, place),
+        "names": shown,
+        "abbreviation": {"prefix": abbreviation.prefix, "note": abbreviation.note},
+        "categories": [_category(one, names, place) for one in columns],
         "image_shape": None if image_shape is None else [int(side) for side in image_shape],
         "limits": None if first is None or kind != "image" else list(first.limits),
-        "colors": {"signed": SIGNED_STOPS, "positive": POSITIVE, "negative": NEGATIVE},
+        "colors": SIGNED_STOPS,
         "classes": [] if first is None else first.class_names,
         "rows": None if first is None else _rows(rows, carried),
     }
 
 
-def _categories(tree, names, place):
-    """Return the categorical columns: the name of each, its features, and their levels as text."""
+def _columns(tree, names, place):
+    """Return the categorical columns: name, features, and value of each feature at its level."""
     columns = {}
     for j, level in levels_of(tree, names).items():
         if j in place:
-            columns.setdefault(level.variable, []).append(j)
-    return [
-        {
-            "name": printable(column),
-            "features": [place[j] for j in features],
-            "levels": [names[j].level for j in features],
-        }
-        for column, features in columns.items()
-    ]
+            column = columns.setdefault(level.variable, {"features": [], "ones": []})
+            column["features"].append(j)
+            column["ones"].append(level.one)
+    return [{"name": name} | column for name, column in columns.items()]
 
 
-def bytes_text(array):
-    """Return the bytes of an array as base64 text, in the byte order of the array."""
-    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+def _category(column, names, place):
+    """Return a categorical column with printable names and the numbering of the page."""
+    return {
+        "name": printable(column["name"]),
+        "features": [place[j] for j in column["features"]],
+        "levels": [names[j].level for j in column["features"]],
+        "ones": column["ones"],
+    }
 
 
 def _carried(kind, trees, tops, n_features):
@@ -117,9 +119,11 @@ def _carried(kind, trees, tops, n_features):
 # ---------------------------------------------------------------- trees
 
 
-def _model(facts, rows, tops, place):
+def _model(facts, rows, tops, drawn, place):
     """Return the nodes, the clusters with their colours, and the summary of a tree as a dict."""
     nodes = [_node(node, place, rows, tops) for node in facts["nodes"]]
+    for node, sample in drawn.items():
+        nodes[node]["sample"] = sample
     clusters = []
     for part in facts["clusters"]:
         color = cluster_color(part["cluster"])
@@ -171,6 +175,9 @@ def _written_test(node):
     left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
     name = node["terms"][0]["name"]
     column = tested_name(name) if levels is None else printable(levels["column"])
+    if levels is None:
+        bounds = (text.removeprefix(column) for text in (left, right))
+        left, right = (column + _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", text) for text in bounds)
     lines = [column, left.removeprefix(f"{column} ")]
     return {"left": left, "right": right, "lines": lines, "signs": edge_signs(node)}
 

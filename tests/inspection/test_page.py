@@ -17,6 +17,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExKMC
 from tao_cluster import DirectForm, TAOClustering, Tree, tao_path
+from tao_cluster.columns import Indicator
 from tao_cluster.inspection.palette import (
     cluster_color,
     hex_color,
@@ -119,8 +120,8 @@ def test_leaves_show_what_pictures_show(path, digits):
     rows = Rows.from_data(tree, digits, digits_y, weight=weight)
     options = {"X": digits, "y": digits_y, "sample_weight": weight}
     facts = data_of(to_html(path[0], image_shape=(8, 8), **options))
-    bars = data_of(to_html(path[0], **options, feature_names=[f"p{j}" for j in range(64)]))
-    assert (facts["kind"], bars["kind"]) == ("image", "words")
+    text = data_of(to_html(path[0], **options | {"X": sp.csr_matrix(digits)}))
+    assert (facts["kind"], text["kind"]) == ("image", "words")
     low, high = facts["limits"]
     for leaf in tree.leaves:
         found = facts["models"][0]["nodes"][leaf]
@@ -129,9 +130,13 @@ def test_leaves_show_what_pictures_show(path, digits):
         np.testing.assert_allclose(low + image / 255 * (high - low), mean, atol=0.5 / 255 + 1e-12)
         share = np.bincount(digits_y, weight * (rows.leaf_of_row == leaf), 10)
         np.testing.assert_allclose(found["classes"], share / share.sum(), rtol=1e-3)
-        words = bars["models"][0]["nodes"][leaf]["top"]
+        words = text["models"][0]["nodes"][leaf]["top"]
         assert words["of"][0] == np.argmax(mean)
         assert words["values"] == sorted(words["values"], reverse=True)
+
+
+def test_pixels_are_not_words(path, digits):
+    assert data_of(to_html(path[0], X=digits))["kind"] == "bars"
 
 
 def test_weight_two_is_the_row_twice(rng):
@@ -170,6 +175,90 @@ def test_equal_rows_and_empty_leaves():
     assert facts["models"][0]["nodes"][2]["count"] == 0
     facts = data_of(to_html(tree, X=np.ones((5, 2))))
     assert facts["models"][0]["nodes"][2]["top"]["values"] == [0.0, 0.0]
+
+
+# ---------------------------------------------------------------- samples at tests
+
+
+def sample_of(node):
+    """Return the values on the axes and the clusters of the sample of a test."""
+    sample = node["sample"]
+    axes = [
+        axis["low"] + np.frombuffer(base64.b64decode(axis["values"]), "<f4")
+        for axis in sample["axes"]
+    ]
+    return np.array(axes), np.frombuffer(base64.b64decode(sample["clusters"]), "<u2")
+
+
+@pytest.mark.parametrize("n_terms", [1, 2, 4])
+def test_samples_are_the_rows_of_the_node(rng, n_terms):
+    X = rng.normal(size=(200, 4)) * 10.0 ** rng.integers(-3, 6, 4)
+    terms = range(n_terms), rng.normal(size=n_terms) / X.std(axis=0)[:n_terms]
+    splits = [terms, ([0], [-1.0]), None, None, None]
+    children = [1, 3, -1, -1, -1], [2, 4, -1, -1, -1]
+    tree = Tree.from_splits(*children, splits, [0.1, 0.0, 0, 0, 0], [-1, -1, 2, 0, 1], 4)
+    facts = data_of(to_html(tree, X=X))
+    for node in (0, 1):
+        here = tree.path_matrix[:, [node]].toarray().ravel()[tree.apply(X)] > 0
+        indices, weights = tree.split(node)
+        goes_left = X[here][:, indices] @ weights <= tree.threshold[node]
+        shown = facts["models"][0]["nodes"][node]
+        axes, clusters = sample_of(shown)
+        assert shown["sample"]["n"] == here.sum() == len(clusters)
+        assert shown["sample"]["n_left"] == goes_left.sum()
+        assert np.bincount(clusters).tolist() == np.bincount(tree.predict(X[here])).tolist()
+        expected = [X[here] @ np.bincount(indices, weights, 4)]
+        if len(indices) <= 2:
+            expected = [X[here, j] for j in shown["features"]]
+        for axis, values in zip(axes, expected, strict=True):
+            close = {"rtol": 1e-6, "atol": 1e-6 * np.ptp(values)}
+            np.testing.assert_allclose(np.sort(axis), np.sort(values), **close)
+
+
+def test_samples_follow_the_weights_and_the_sides(rng):
+    X = rng.normal(size=(2000, 1))
+    weight = np.where(X[:, 0] > 1, 0.0, np.where(X[:, 0] > 0.5, 5.0, 1.0))
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [0.5, 0, 0], [-1, 0, 1], 1
+    )
+    node = data_of(to_html(tree, X=X, sample_weight=weight))["models"][0]["nodes"][0]
+    (values,), clusters = sample_of(node)
+    assert len(values) == 300
+    assert values.max() <= 1
+    assert np.all(clusters == (values > 0.5))
+    share = weight[X[:, 0] > 0.5].sum() / weight.sum()
+    assert np.mean(values > 0.5) == pytest.approx(share, abs=1 / 300 + 1e-9)
+    assert node["sample"]["n_left"] == np.sum(values <= 0.5)
+
+
+def test_samples_of_levels_know_which_levels_go_left():
+    names = [Indicator("island", level) for level in ("Biscoe", "Dream", "Torgersen")]
+    X = np.eye(3)[np.arange(30) % 3]
+    X[0] = 0  # a level without a feature
+    for weight, threshold in ((1.0, 0.5), (-1.0, -0.5)):
+        tree = Tree.from_splits(
+            [1, -1, -1],
+            [2, -1, -1],
+            [([1], [weight]), None, None],
+            [threshold, 0, 0],
+            [-1, 0, 1],
+            3,
+        )
+        sample = data_of(to_html(tree, X=X, feature_names=names))["models"][0]["nodes"][0]
+        (codes,), clusters = sample_of(sample)
+        assert np.all(np.isin(codes, sample["sample"]["left"]) == (clusters == 0))
+        assert np.bincount(codes.astype(int) + 1).tolist() == [1, 9, 10, 10]
+
+
+def test_samples_of_many_tests_are_small(rng):
+    tree = random_tree(rng, n_features=5, n_nodes=1001, density=0.5)
+    X = rng.normal(size=(5000, 5))
+    size = [len(to_html([tree] * n, X=X)) for n in (1, 2)]
+    nodes = data_of(to_html(tree, X=X))["models"][0]["nodes"]
+    samples = [node["sample"] for node in nodes if "sample" in node]
+    assert max(len(sample_of(node)[1]) for node in nodes if "sample" in node) == 36
+    assert len(json.dumps(samples)) < 400_000
+    assert size[1] < 2 * size[0]
 
 
 # ---------------------------------------------------------------- sizes
@@ -284,7 +373,59 @@ def test_the_script_is_plain_and_in_small_files():
             subprocess.run([node, "--check", str(file)], check=True)  # noqa: S603
 
 
+def test_the_title_is_the_name_of_the_data():
+    table = load_wine(as_frame=True).data
+    model = ExKMC(3, random_state=0).fit(table)
+    titles = {}
+    for name, options in (("default", {}), ("given", {"title": "Barolo"})):
+        titles[name] = re.search("<title>(.*)</title>", to_html(model, X=table, **options))[1]
+    table.attrs["name"] = "wines of three growers"
+    titles["named"] = re.search("<title>(.*)</title>", to_html(model, X=table))[1]
+    wanted = "Tree of 3 clusters", "Barolo", "wines of three growers"
+    assert tuple(titles.values()) == wanted
+
+
+def test_browsers_restore_nothing_and_images_need_no_canvas():
+    page = to_html(Tree.single_leaf(0, 4), X=np.ones((2, 4)), image_shape=(2, 2))
+    fields = re.findall(r"<(?:input|textarea)[^>]*>", page)
+    assert len(fields) == 4
+    assert all('autocomplete="off"' in field for field in fields)
+    assert not re.search("toDataURL|ImageData|toBlob", page)
+
+
 # ---------------------------------------------------------------- colours
+
+
+def contrast(one, other):
+    """Return the contrast of two colours "#rrggbb" as WCAG 2.2 defines it."""
+    parts = [[int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)] for text in (one, other)]
+    dark, light = sorted(luminance(rgb) for rgb in parts)
+    return (light + 0.05) / (dark + 0.05)
+
+
+GRAPHICS = [
+    *(
+        ("edge", "stage"),
+        ("line", "box"),
+        ("line", "paper"),
+        ("line", "stage"),
+        ("accent", "paper"),
+    ),
+    *(("accent", "stage"), ("mark", "stage"), ("red", "box"), ("blue", "box"), ("red", "paper")),
+    *(("blue", "paper"), ("pale", "box"), ("pale", "side"), ("ink", "side")),
+]
+TEXTS = [("ink", "paper"), ("ink", "share"), ("pale", "paper"), ("pale", "stage"), ("pale", "box")]
+TEXTS += [("pale", "share"), ("pale", "side"), ("accent", "paper"), ("red", "paper")]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_of_the_style_have_enough_contrast(scheme):
+    style = re.search("<style>(.*?)</style>", to_html(Tree.single_leaf(0, 1)), re.S)[1]
+    blocks = re.findall(r":root \{(.*?)\}", style, re.S)
+    colors = dict(re.findall(r"--(\w+): (#\w{6})", blocks[["light", "dark"].index(scheme)]))
+    for pairs, least in ((GRAPHICS, 3.0), (TEXTS, 4.5)):
+        found = {pair: contrast(*map(colors.get, pair)) for pair in pairs}
+        assert min(found.values()) >= least, found
 
 
 def test_ten_colours_are_distinct_with_every_kind_of_vision():

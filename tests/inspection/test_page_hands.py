@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_browser
 
-from tao_cluster.page import to_frame
+from greedy import ExKMC
+from tao_cluster.inspection.palette import luminance
+from tao_cluster.page import to_frame, to_html
 
 pytestmark = pytest.mark.slow
 browser = pytest.fixture(scope="module")(started_browser)
@@ -51,6 +53,15 @@ def test_a_tap_shows_a_node_and_folds_nothing(phone):
     phone.touch("touchEnd")
     assert phone.one("#details h2").text == "test 0"
     assert phone.nodes() == before
+
+
+def test_a_tap_shows_the_details_where_they_are_seen(phone):
+    phone.touch("touchStart", middle(phone, '[data-node="0"] .box'))
+    phone.touch("touchEnd")
+    top = phone.run("return document.querySelector('#details h2').getBoundingClientRect().top")
+    assert 0 < top < 0.75 * PHONE[1]
+    node, stage = phone.box('[data-node="0"] .box'), phone.box("#stage")
+    assert max(0, stage["y"]) <= node["y"] < phone.box("#panel")["y"]
 
 
 @pytest.mark.parametrize("way", ["long press", "knob"])
@@ -213,11 +224,88 @@ def test_a_dark_page_is_dark(browser, file):
     assert brightness(dark, "g.node text", "fill") > 120
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_coloured_marks_are_seen_on_their_boxes(browser, file, dark):
+    """A mark, or the line around it, has a contrast of at least 3 to its background."""
+    page = Page(browser, file, DESK, dark)
+    page.one("#unfold").click()
+    page.node(0).click()
+    read = """const style = getComputedStyle, boxes = arguments[0];
+        const back = style(document.querySelector(boxes[1])).getPropertyValue(boxes[2]);
+        return [...document.querySelectorAll(boxes[0])].map((one) => { const own = style(one);
+          return [back, own.fill, own.stroke, own.backgroundColor, own.borderTopColor]; })"""
+    n_marks = 0
+    for selector, ground, what in (
+        (".node .part", "g.node .box", "fill"),
+        (".mark, .chart .part", "body", "background-color"),
+        ("path.edge", "#stage", "background-color"),
+        ("#search, #fit", "body", "background-color"),
+    ):
+        is_html = selector in {"#search, #fit", ".mark, .chart .part"}
+        for back, *colors in page.run(read, [selector, ground, what]):
+            used = colors if is_html else colors[:2]
+            assert max(contrast_of(color, back) for color in used) >= 3, (selector, colors, back)
+            n_marks += 1
+    assert n_marks > 30
+
+
+def contrast_of(one, other):
+    """Return the contrast of two computed colours; 1 for a transparent one."""
+    parts = [[float(x) for x in re.findall(r"[\d.]+", text)] for text in (one, other)]
+    if any(len(rgb) not in {3, 4} or rgb[3:] == [0] for rgb in parts):
+        return 1.0
+    dark, light = sorted(luminance(np.array(rgb[:3]) / 255) for rgb in parts)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_chips_keep_their_colours_in_forced_colours(desk):
+    desk.one("#rowTab").click()
+    desk.all("#rows button")[0].click()
+    read = """return [...document.querySelectorAll('.chip')]
+        .map((chip) => getComputedStyle(chip).backgroundColor)"""
+    before = desk.run(read)
+    forced = {"name": "forced-colors", "value": "active"}
+    desk.devtools("Emulation.setEmulatedMedia", media="", features=[forced])
+    assert desk.run("return matchMedia('(forced-colors: active)').matches")
+    assert desk.run(read) == before
+    assert len(set(before)) > 1
+
+
 # ---------------------------------------------------------------- paper and frames
 
 
-def test_a_printed_page_is_one_sheet(desk, path):
-    desk.one("#unfold").click()
+def test_many_leaves_are_printed_legibly_on_several_sheets(browser, digits, tmp_path):
+    tree = ExKMC(30, max_leaves=84, random_state=0).fit(digits).tree_
+    file = tmp_path / "wide.html"
+    to_html(tree, file, X=digits, image_shape=(8, 8))
+    page = Page(browser, file)
+    page.one("#unfold").click()
+    place = page.box('[data-node="0"] .box')
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    page.devtools("Emulation.setEmulatedMedia", media="print", features=[])
+    numbers = "return [...document.querySelectorAll('.printed g.leaf')].map((g) => +g.dataset.node)"
+    assert sorted(page.run(numbers)) == sorted(tree.leaves.tolist())
+    parts = page.all(".printed")
+    for number, part in enumerate(parts):
+        assert part.rect["width"] < 1047  # of a landscape sheet with its margins, in pixels
+        assert part.rect["height"] < 640
+        title = part.find_element("css selector", "p").text
+        if number:
+            above = int(re.search(r"of part (\d+)$", title)[1])
+            assert f"part {number + 1}" in parts[above - 1].text
+    read = "return [...document.querySelectorAll('.printed svg')].map((s) => s.getScreenCTM().a)"
+    assert min(page.run(read)) >= 0.5
+    assert not page.one("#stage").is_displayed()
+    page.devtools("Emulation.setEmulatedMedia", media="", features=[])
+    page.run("dispatchEvent(new Event('afterprint'))")
+    assert page.box('[data-node="0"] .box') == pytest.approx(place)
+    sheets = base64.b64decode(page.devtools("Page.printToPDF", preferCSSPageSize=True)["data"])
+    assert 1 < len(re.findall(rb"/Type\s*/Page\b", sheets)) < len(parts)
+    assert page.all(".printed") == []
+    assert page.faults() == []
+
+
+def test_a_printed_page_is_one_sheet(desk):
     for _ in range(6):
         desk.one("#closer").click()
     before = desk.box('[data-node="0"] .box')
@@ -227,11 +315,11 @@ def test_a_printed_page_is_one_sheet(desk, path):
 
 
 def test_the_tree_on_paper_is_whole_and_alone(desk):
-    desk.one("#unfold").click()
     for _ in range(6):
         desk.one("#closer").click()
     desk.devtools("Emulation.setEmulatedMedia", media="print", features=[])
     stage = desk.box("#stage")
+    assert stage["width"] > 0
     for box in (group.rect for group in desk.all("g.node .box")):
         assert stage["x"] <= box["x"] <= box["x"] + box["width"] <= stage["x"] + stage["width"]
         assert stage["y"] <= box["y"] <= box["y"] + box["height"] <= stage["y"] + stage["height"]

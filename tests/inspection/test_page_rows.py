@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from greedy import ExKMC
-from tao_cluster import TAOClustering
+from tao_cluster import TAOClustering, Tree
+from tao_cluster.columns import Indicator
 from tao_cluster.page import to_html
 
 pytestmark = pytest.mark.slow
@@ -80,10 +81,10 @@ def test_bars_add_up_to_the_sum(page, path, digits):
         if not drawing:
             continue
         script = """return [...arguments[0].querySelectorAll('rect')].map((r) => ({
-            x: +r.getAttribute('x'), width: +r.getAttribute('width'), fill: r.style.fill}))"""
+            x: +r.getAttribute('x'), width: +r.getAttribute('width'),
+            side: r.className.baseVal}))"""
         *bars, total = page.run(script, drawing[0])
-        red = "rgb(178, 34, 44)"
-        moves = [bar["width"] * (1 if bar["fill"] == red else -1) for bar in bars]
+        moves = [bar["width"] * (1 if bar["side"] == "right" else -1) for bar in bars]
         positive = float(step.get_attribute("data-sum")) > 0
         # A bar has at least one pixel, so that it is visible.
         expected = total["width"] * (1 if positive else -1)
@@ -180,6 +181,57 @@ def test_typed_rows_are_followed_or_told_what_is_wrong(page, path, digits):
         page.one("#go").click()
         assert page.one("#message").text.endswith(f"cluster {path[0].predict(digits[[3]])[0]}")
         assert traced(page) == sums_of(path[0].tree_, row)[0]
+
+
+def test_levels_names_with_commas_and_printed_numbers_are_typed(browser, tmp_path):
+    names = [
+        "bill, length = mm",
+        "bill",
+        *(Indicator("island", level) for level in ("Biscoe", "Dream, north", "Torgersen")),
+    ]
+    splits = [([0], [1.0]), ([3], [1.0]), None, None, None]
+    children = [1, 3, -1, -1, -1], [2, 4, -1, -1, -1]
+    tree = Tree.from_splits(*children, splits, [-2.5, 0.5, 0, 0, 0], [-1, -1, 2, 0, 1], 5)
+    file = tmp_path / "typed.html"
+    to_html(tree, file, X=np.eye(5), feature_names=names)
+    page = Page(browser, file)
+    page.one("#rowTab").click()
+    page.one("#typed summary").click()
+    said = {
+        "bill, length = mm = \u22123, island = Dream, north": "leaf 4: cluster 1",
+        "island=dream, north; bill = 7, bill, length = mm = -3": "leaf 4: cluster 1",
+        "bill, length = mm = \u22123; island = Biscoe,": "leaf 3: cluster 0",
+        "island = Dream, north, bill, length = mm = 0": "leaf 2: cluster 2",
+        "island = Mainau": "“Mainau” is not a level of island; it has Biscoe, Dream, north, T",
+        "bill = 3, beak = 4": "No feature here is called “beak”",
+    }
+    for text, end in said.items():
+        page.type("#values", text)
+        page.one("#go").click()
+        assert end in page.one("#message").text, text
+    page.type("#values", "\u22123 0 0 1 0")
+    page.one("#go").click()
+    assert page.one("#message").text.endswith("leaf 4: cluster 1")
+    assert page.faults() == []
+
+
+def test_the_list_of_rows_has_headers_and_one_tab_stop(page):
+    page.one("#rowTab").click()
+    headers = [cell.text for cell in page.all("#headers th")]
+    assert headers == ["image", "row", "leaf", "cluster", "class"]
+    stops = [button.get_attribute("tabindex") for button in page.all("#rows button")]
+    assert (stops.count("0"), len(stops)) == (1, 100)
+    page.run("document.getElementById('find').focus()")
+    page.press("\ue004")
+    focused = "return document.activeElement.textContent"
+    rows = [button.text for button in page.all("#rows button")]
+    assert page.run(focused) == rows[0]
+    page.press("\ue015", "\ue015")  # down
+    assert page.run(focused) == rows[2]
+    page.press("\ue010")  # End
+    assert page.run(focused) == rows[-1]
+    page.press("\ue004")
+    assert page.run("return document.activeElement.closest('#list')") is None
 
 
 def test_rows_of_sparse_text(browser, tmp_path):

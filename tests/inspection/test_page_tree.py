@@ -58,8 +58,8 @@ def test_nodes_show_their_pictures(page, path):
     assert "%" in leaf
 
 
-def test_a_picture_has_the_colours_of_the_weights(page, path):
-    """The darkest red pixel is the largest weight, and white exactly 0."""
+def test_a_picture_has_the_colours_of_the_weights(page, path, digits):
+    """The darkest red or blue pixel is the largest weight; the pale mean below weights is grey."""
     read = """const done = arguments[arguments.length - 1], image = new Image();
         image.onload = () => { const c = document.createElement('canvas');
           c.width = 8; c.height = 8;
@@ -70,7 +70,10 @@ def test_a_picture_has_the_colours_of_the_weights(page, path):
     weights = np.zeros(64)
     indices, values = path[0].tree_.split(0)
     weights[indices] = values
-    np.testing.assert_array_equal(np.all(pixels == 255, axis=1), weights == 0)
+    np.testing.assert_array_equal(np.ptp(pixels, axis=1) == 0, weights == 0)
+    free = pixels[weights == 0, 0]
+    mean = digits.mean(axis=0)[weights == 0] / digits.max()
+    np.testing.assert_allclose(free, 255 * (1 - 0.4 * mean), atol=1)
     most = np.abs(weights).argmax()
     ends = {True: [103, 0, 31], False: [5, 48, 97]}
     assert pixels[most].tolist() == ends[bool(weights[most] > 0)]
@@ -106,6 +109,122 @@ def test_folding_opens_one_level_and_stays_in_place(page, path):
     assert len(page.nodes()) == 3
     page.one('[data-toggle="0"]').click()
     assert page.nodes() == {0}
+
+
+def test_a_folded_test_offers_to_unfold(page, path):
+    tree = path[0].tree_
+    page.one("#unfold").click()
+    child = next(
+        int(i)
+        for i in (tree.children_left[0], tree.children_right[0])
+        if tree.children_left[i] >= 0
+    )
+    below = int(tree.children_left[child])
+    page.run("document.querySelector(`[data-node='${arguments[0]}']`).focus()", below)
+    page.press("\ue007")
+    page.one("#fold").click()
+    assert page.one("#details h2").text == f"test {child}"  # the node itself is no longer drawn
+    assert page.one("#details .acts .fold").text == "unfold"
+    page.one("#details .acts .fold").click()
+    assert below in page.nodes()
+    assert page.one("#details .acts .fold").text == "fold"
+
+
+# ---------------------------------------------------------------- charts and names
+
+
+def test_a_test_shows_its_rows(browser, tmp_path):
+    """Two features: a scatter plot with the line; one or more of them: a histogram."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    splits = [([0, 1], [1.0, -2.0]), ([0, 1, 2], [1.0, 1.0, 1.0]), ([2], [-1.0]), *[None] * 4]
+    children = [1, 3, 5, *[-1] * 4], [2, 4, 6, *[-1] * 4]
+    tree = Tree.from_splits(
+        *children, splits, [0.2, 0, 0.3, 0, 0, 0, 0], [-1, -1, -1, 0, 1, 2, 3], 3
+    )
+    file = tmp_path / "charts.html"
+    to_html(tree, file, X=X)
+    page = Page(browser, file)
+    here = tree.path_matrix[tree.apply(X)].toarray() > 0
+    page.node(0).click()
+    assert len(page.all(".chart circle")) == 80
+    inside = """const line = document.querySelector('.chart .cut');
+        const shape = document.querySelector('.chart .side');
+        return [...document.querySelectorAll('.chart circle')].map((c) => {
+          const at = line.ownerSVGElement.createSVGPoint();
+          at.x = +c.getAttribute('cx'); at.y = +c.getAttribute('cy');
+          return shape.isPointInFill(at); }).filter(Boolean).length"""
+    assert page.run(inside) == here[:, 1].sum()
+    widths = """const middle = +document.querySelector('.chart .cut').getAttribute('x1');
+        return [...document.querySelectorAll('.chart .part')].map((r) => [
+          +r.getAttribute('x') + r.getAttribute('width') / 2 < middle,
+          +r.getAttribute('height')])"""
+    for node in (1, 2):
+        page.node(node).click()
+        bars = page.run(widths)
+        left_is_lower = tree.split(node)[1][0] > 0
+        left = sum(height for is_lower, height in bars if is_lower == left_is_lower)
+        child = int(tree.children_left[node])
+        share = here[:, child].sum() / here[:, node].sum()
+        assert left / sum(height for _, height in bars) == pytest.approx(share)
+        label = page.one(".chart").get_attribute("aria-label")
+        assert f"{here[:, child].sum()} go left" in label
+    assert "\N{MINUS SIGN}0.3" in page.one(".chart").text
+    assert page.faults() == []
+
+
+def test_long_names_are_inside_their_boxes_with_the_threshold(browser, tmp_path):
+    begin = "How satisfied are you, all things considered, with your "
+    names = [f"{begin}{end}?" for end in ("home and the place where you live", "work", "花" * 40)]
+    names += [
+        "a_very_long_column_name_of_a_data_base_that_somebody_generated_in_cm",
+        "bill_length_mm",
+    ]
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    splits = [(range(5), np.ones(5)), ([0], [1.0]), ([3], [-1.0]), *[None] * 4]
+    children = [1, 3, 5, *[-1] * 4], [2, 4, 6, *[-1] * 4]
+    limits = [0.1, 1234.5678, -0.4321, 0, 0, 0, 0]
+    tree = Tree.from_splits(*children, splits, limits, [-1, -1, -1, 0, 1, 2, 3], 5)
+    file = tmp_path / "names.html"
+    to_html(tree, file, X=X, feature_names=names)
+    page = Page(browser, file)
+    for group in page.all("g.node"):
+        box = group.find_element("css selector", ".box").rect
+        for text in group.find_elements(
+            "css selector", ":scope > text, :scope > g:not(.toggle) text"
+        ):
+            assert text.rect["x"] >= box["x"] - 1, text.text
+            assert text.rect["x"] + text.rect["width"] <= box["x"] + box["width"] + 1, text.text
+    for node, limit in ((0, "≤ 0.1"), (1, "≤ 1234.5678"), (2, "≥ 0.4321")):
+        assert limit in page.node(node).text
+    drawn = [text.text for text in page.node(0).find_elements("css selector", "g > text.name")]
+    assert len(set(drawn)) == len(drawn)
+    assert begin.strip() in page.one("footer").text
+    page.node(0).click()
+    assert {cell.text for cell in page.all("#details td.name")} >= set(names)
+    heights = {piece.rect["height"] for piece in page.all("#details td.name .piece")}
+    assert len(heights) == 1  # no line breaks inside of a short piece such as a unit
+    assert page.run("return document.documentElement.scrollWidth") <= DESK[0]
+    assert page.faults() == []
+
+
+def test_names_from_right_to_left_do_not_reorder_rules(browser, tmp_path):
+    name = "\u05d2\u05d9\u05dc"
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [-2.91, 0, 0], [-1, 0, 1], 1
+    )
+    file = tmp_path / "hebrew.html"
+    to_html(tree, file, X=np.array([[-3.0], [4.0]]), feature_names=[name])
+    page = Page(browser, file)
+    page.node(0).click()
+    assert [part.text for part in page.all("#details .rule bdi")] == [name, name]
+    places = """const rule = document.querySelector('#details .rule'), found = [];
+        for (const node of rule.childNodes) { const range = document.createRange();
+          range.selectNodeContents(node); found.push(range.getClientRects()[0].left); }
+        return found.slice(0, 3)"""
+    left = page.run(places)
+    assert left == sorted(left)  # "Left if", the name, the bound
+    assert f"\u2068{name}\u2069" in page.node(0).accessible_name
 
 
 def test_the_first_view_of_a_wide_tree_is_legible(browser, wide):

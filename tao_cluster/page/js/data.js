@@ -12,6 +12,16 @@ function doublesOf(text) {
   return Float64Array.from({ length: view.byteLength / 8 }, (_, i) => view.getFloat64(8 * i, true));
 }
 
+function floatsOf(text) {
+  const view = new DataView(bytesOf(text).buffer);
+  return Float64Array.from({ length: view.byteLength / 4 }, (_, i) => view.getFloat32(4 * i, true));
+}
+
+function shortsOf(text) {
+  const bytes = bytesOf(text);
+  return Array.from({ length: bytes.length / 2 }, (_, i) => bytes[2 * i] + 256 * bytes[2 * i + 1]);
+}
+
 // Parents are numbered before their children.
 function unpackTree(nodes) {
   nodes.forEach((node, id) => {

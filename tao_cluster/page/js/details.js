@@ -1,5 +1,7 @@
 // The panel of a node: all weights of a test, or all statistics of the rows of a leaf.
 
+const NARROW = "(max-width: 800px)"; // as in the style of the page
+const PANEL_AT = 0.5; // where the panel starts after a tap, as a share of the height of the window
 const IN_PANEL = 25; // terms with a bar; further terms are only listed
 
 function showTab(name) {
@@ -12,9 +14,17 @@ function showTab(name) {
 
 function select(id) {
   state.selected = id;
-  moveTo(id);
   showDetails();
   showTab("node");
+  showPanel();
+  moveTo(id);
+}
+
+// On a narrow screen the panel is below the tree: its first lines move into the visible part.
+function showPanel() {
+  const { top } = byId("panel").getBoundingClientRect();
+  const wanted = innerHeight * PANEL_AT;
+  if (matchMedia(NARROW).matches && top > wanted) scrollBy({ top: top - wanted, behavior: "instant" });
 }
 
 // Marks the node that the tab key reaches and the selected node, without redrawing.
@@ -51,13 +61,14 @@ function showDetails() {
     return;
   }
   const node = nodeOf(state.selected);
-  const title = node.isLeaf ? `leaf ${node.id}: ${clusterOf(node.cluster).name}` : `test ${node.id}`;
+  const title = node.isLeaf ? [`leaf ${node.id}: `, named(clusterOf(node.cluster).name)] : `test ${node.id}`;
   panel.replaceChildren(html("h2", {}, title));
   if (node.count !== null) {
     const text = `${node.size}, ${percent(node.share)} of ${model().is_weighted ? "the weight" : "all"}`;
     panel.append(html("p", { class: "count" }, text));
   }
   panel.append(...(node.isLeaf ? leafDetails : testDetails)(node));
+  for (const list of panel.querySelectorAll("ol")) oneStop(list);
 }
 
 const section = (title, ...parts) => html("section", {}, [html("h3", {}, title), ...parts]);
@@ -66,14 +77,14 @@ function line(...cells) {
   return html("tr", {}, cells.map((cell) => (cell instanceof Node ? cell : html("td", {}, cell))));
 }
 
-// A name, a number and a bar in proportion to it; negative bars point left.
-function barLine(name, text, share, color) {
+// A name, a number and a bar in proportion to it; negative bars point left. A name is text.
+function barRow(name, text, share, color) {
   const mark = html("span", { class: "mark" });
   mark.style.width = `${Math.max(1, 50 * Math.abs(share))}%`;
   mark.style.marginLeft = share < 0 ? `${50 - 50 * Math.abs(share)}%` : "50%";
   mark.style.background = color;
   return line(
-    html("td", { class: "name" }, name), html("td", { class: "number" }, text),
+    html("td", { class: "name" }, named(name)), html("td", { class: "number" }, text),
     html("td", { class: "bar" }, mark),
   );
 }
@@ -83,16 +94,18 @@ const table = (lines) => html("table", {}, html("tbody", {}, lines));
 // ---------------------------------------------------------------- tests
 
 function testDetails(node) {
-  const rule = node.test ? `Left if ${node.test.left}, right if ${node.test.right}.`
+  const rule = node.test
+    ? ["Left if ", ...conditionOf(node, "left"), ", right if ", ...conditionOf(node, "right"), "."]
     : `Left if the sum is at most ${number(node.threshold, 6)}, otherwise right.`;
   const parts = [html("p", { class: "rule" }, rule)];
-  if (data.kind === "image") parts.push(bigPicture(weightsUrl(node), "weights"), colorScale(node));
+  if (data.kind === "image") parts.push(bigPicture(weightsUrl(node), meanOf(node) ? "weights over the pale mean of the rows" : "weights"), colorScale(node));
+  if (node.sample) parts.push(distribution(node));
   if (!node.test) parts.push(section(data.scaled ? "Weights times standard deviation" : "Weights", weights(node)));
   const shares = composition(node).map(([k, share]) => shareLine(k, share));
   parts.push(section(node.count === null ? "Leaves below" : "Clusters below", table(shares)));
-  const act = isFolded(node) ? "open" : "fold";
+  const act = isFolded(node) ? "unfold" : "fold";
   parts.unshift(html("p", { class: "acts" }, [
-    button(act, () => { toggle(node.id); draw(node.id); showDetails(); }, "fold"),
+    button(act, () => fold(node.id), "fold"),
     ...(node.id === state.root ? [] : [button("show only this part", () => focusOn(node.id), "focus")]),
   ]));
   return parts;
@@ -108,7 +121,7 @@ function bigPicture(url, what) {
 function colorScale(node) {
   const limit = limitOf(node);
   const bar = html("div", { class: "scale" });
-  bar.style.background = `linear-gradient(to right, ${data.colors.signed.join(", ")})`;
+  bar.style.background = `linear-gradient(to right, ${data.colors.join(", ")})`;
   const ends = [`−${number(limit)} left`, "0", `right ${number(limit)}`];
   return html("div", { class: "legend" }, [
     bar, html("div", { class: "ends" }, ends.map((text) => html("span", {}, text))),
@@ -119,18 +132,18 @@ function weights(node) {
   const most = Math.max(...node.weights.map((_, i) => Math.abs(effect(node, i))), 1e-300);
   const lines = node.features.slice(0, IN_PANEL).map((j, i) => {
     const push = effect(node, i);
-    return barLine(data.names[j], number(shown(node, i), 4), push / most, pushColor(push));
+    return barRow(data.names[j], number(shown(node, i), 4), push / most, pushColor(push));
   });
   const rest = node.features.slice(IN_PANEL)
-    .map((j, i) => `${data.names[j]} ${number(shown(node, IN_PANEL + i), 2)}`);
+    .map((j, i) => [i ? ", " : "", named(data.names[j]), ` ${number(shown(node, IN_PANEL + i), 2)}`]);
   if (rest.length) {
-    const text = `and ${rest.length} smaller: ${rest.join(", ")}`;
+    const text = [`and ${rest.length} smaller: `, ...rest.flat()];
     lines.push(html("tr", {}, html("td", { colspan: 3, class: "rest" }, text)));
   }
   return table(lines);
 }
 
-const shareLine = (k, share) => barLine(
+const shareLine = (k, share) => barRow(
   clusterOf(k).name, percent(share), share, clusterOf(k).color,
 );
 
@@ -146,7 +159,7 @@ function leafDetails(node) {
   const classes = classesOf(node);
   if (classes.length) {
     const lines = classes.map(([c, share]) =>
-      barLine(data.classes[c], percent(share), share, "var(--line)"));
+      barRow(data.classes[c], percent(share), share, "var(--share)"));
     parts.push(section("Classes", table(lines)));
   }
   if (node.histogram) {
@@ -154,7 +167,7 @@ function leafDetails(node) {
       .map(([k, share]) => shareLine(k, share));
     parts.push(section("Clusters of its rows", table(lines)));
   }
-  parts.push(section("Way", way(node)));
+  parts.push(section("Decision path", decisionPath(node)));
   return parts;
 }
 
@@ -166,23 +179,23 @@ function mean(node) {
   const lines = node.top.of.map((j, i) => {
     const value = node.top.values[i];
     const share = shareOf(node, i);
-    if (share) return barLine(share.name, share.text, node.top.means[i], color);
+    if (share) return barRow(share.name, share.text, node.top.means[i], color);
     const text = isBars ? `${number(node.top.means[i])} (${signedNumber(value)} sd)` : number(value);
-    return barLine(data.names[j], text, value / most, color);
+    return barRow(data.names[j], text, value / most, color);
   });
   return section(isBars ? "Means, and their distance from the means of all rows" : "Words with the largest mean", table(lines));
 }
 
 // The tests that lead to a leaf.
-function way(leaf) {
+function decisionPath(leaf) {
   const steps = [];
   for (let node = leaf; node.parent !== null; node = nodeOf(node.parent)) {
     const above = nodeOf(node.parent);
     const side = node.side === 0;
-    const rule = above.test ? above.test[side ? "left" : "right"]
-      : `sum of ${above.features.length} features ${side ? "≤" : ">"} ${minus(above.limit)}`;
+    const rule = above.test ? conditionOf(above, side ? "left" : "right")
+      : [`sum of ${above.features.length} features ${side ? "≤" : ">"} ${minus(above.limit)}`];
     const link = button(`test ${above.id}`, () => goTo(above.id), "link");
-    steps.unshift(html("li", {}, [link, ` ${rule}`]));
+    steps.unshift(html("li", {}, [link, " ", ...rule]));
   }
-  return html("ol", { class: "way" }, steps);
+  return html("ol", { class: "path" }, steps);
 }

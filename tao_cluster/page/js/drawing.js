@@ -6,8 +6,8 @@ const nodeHeight = (node) => (node.isLeaf ? leafHeight() : testHeight());
 
 function describe(node) {
   const rows = node.count === null ? "" : `, ${node.size}`;
-  if (node.isLeaf) return `leaf ${node.id}: ${clusterOf(node.cluster).name}${rows}`;
-  const asks = node.test ? node.test.left : `sum of ${node.features.length} features ≤ ${minus(node.limit)}`;
+  if (node.isLeaf) return `leaf ${node.id}: ${isolated(clusterOf(node.cluster).name)}${rows}`;
+  const asks = node.test ? conditionText(node, "left") : `sum of ${node.features.length} features ≤ ${minus(node.limit)}`;
   const side = ["", ", on the left", ", on the right"][node.parent === null ? 0 : node.side + 1];
   return `test ${node.id}${side}: ${asks}${rows}, ${plural(node.nLeaves, "leaves")} below`;
 }
@@ -55,8 +55,11 @@ function nodeGroup(node, isOn) {
   });
   if (!node.isLeaf) group.setAttribute("aria-expanded", !isFolded(node));
   const box = svg("rect", { class: "box", x: -width / 2, y: 0, width, height, rx: 8 });
-  if (node.isLeaf) box.style.stroke = clusterOf(node.cluster).color;
   group.append(box);
+  if (node.isLeaf) {
+    const inner = { x: 2 - width / 2, y: 2, width: width - 4, height: height - 4, rx: 6 };
+    group.append(svg("rect", { ...inner, class: "ring", style: `stroke:${clusterOf(node.cluster).color}` }));
+  }
   (node.isLeaf ? drawLeaf : drawTest)(group, node);
   if (!node.isLeaf) group.append(foldButton(node));
   for (const part of group.children) part.setAttribute("aria-hidden", "true");
@@ -70,16 +73,7 @@ function draw(fixed = null) {
   const hadFocus = byId("world").contains(document.activeElement);
   place = layout(WIDTH, nodeHeight);
   if (!place.boxes.has(state.at)) state.at = state.root;
-  const isOn = new Set(state.row ? route(nodes(), state.row).map((step) => step.node.id) : []);
-  const edges = svg("g", { "aria-hidden": "true" });
-  const groups = svg("g", {});
-  for (const node of place.order) {
-    for (const child of childrenOf(node)) {
-      edges.append(...edge(node, nodeOf(child), isOn.has(node.id) && isOn.has(child)));
-    }
-    groups.append(nodeGroup(node, isOn.has(node.id)));
-  }
-  byId("world").replaceChildren(edges, groups);
+  byId("world").replaceChildren(...drawn());
   if (before && place.boxes.has(fixed)) {
     const after = screenOf(fixed);
     view.x += before.x - after.x;
@@ -89,17 +83,37 @@ function draw(fixed = null) {
   showView();
   drawCrumbs();
   summarise();
+  if (state.selected !== null) {
+    while (!place.boxes.has(state.selected) && nodeOf(state.selected).parent !== null) {
+      state.selected = nodeOf(state.selected).parent; // the test below which the node is folded
+    }
+    showDetails(); // which says whether the test is folded
+  }
   if (hadFocus) groupOf(state.at).focus({ preventScroll: true });
+}
+
+// The edges and the nodes of the layout `place`.
+function drawn() {
+  const isOn = new Set(state.row ? route(nodes(), state.row).map((step) => step.node.id) : []);
+  const edges = svg("g", { "aria-hidden": "true" });
+  const groups = svg("g", {});
+  for (const node of place.order) {
+    for (const child of childrenOf(node)) {
+      edges.append(...edge(node, nodeOf(child), isOn.has(node.id) && isOn.has(child)));
+    }
+    groups.append(nodeGroup(node, isOn.has(node.id)));
+  }
+  return [edges, groups];
 }
 
 const groupOf = (id) => byId("world").querySelector(`[data-node="${id}"]`);
 
 // The path from the root to the subtree that is shown.
 function drawCrumbs() {
-  const way = [];
-  for (let id = state.root; id !== null; id = nodeOf(id).parent) way.unshift(id);
+  const path = [];
+  for (let id = state.root; id !== null; id = nodeOf(id).parent) path.unshift(id);
   byId("crumbs").hidden = state.root === 0;
-  byId("crumbs").replaceChildren(...way.map((id) => {
+  byId("crumbs").replaceChildren(...path.map((id) => {
     const text = id === 0 ? "whole tree" : `test ${id}`;
     const isHere = id === state.root;
     const crumb = html("button", { type: "button", "data-crumb": id }, text);
@@ -107,6 +121,7 @@ function drawCrumbs() {
     crumb.addEventListener("click", () => focusOn(id));
     return crumb;
   }));
+  oneStop(byId("crumbs"));
 }
 
 // Shows only one subtree.

@@ -13,31 +13,75 @@ const CONDITION = 13; // size of the text of a written test
 
 const urls = new Map();
 
-// Pixels as an image URL; equal images are made once.
+// Pixels as an image URL; equal images are made once. The file is written byte by byte, since
+// browsers that resist fingerprinting change what a canvas returns.
 function imageUrl(key, colorOf) {
-  if (!urls.has(key)) {
-    const [height, width] = data.image_shape;
-    const canvas = html("canvas", { width, height });
-    const context = canvas.getContext("2d");
-    const image = context.createImageData(width, height);
-    for (let j = 0; j < width * height; j += 1) image.data.set([...colorOf(j), 255], 4 * j);
-    context.putImageData(image, 0, 0);
-    urls.set(key, canvas.toDataURL());
-  }
+  if (!urls.has(key)) urls.set(key, bitmapUrl(...data.image_shape, colorOf));
   return urls.get(key);
+}
+
+// A bitmap file (BMP) with 24 bits per pixel: blue, green, red, from the last line to the first.
+function bitmapUrl(height, width, colorOf) {
+  const start = 54;
+  const line = 4 * Math.ceil((3 * width) / 4); // lines are padded to whole words
+  const bytes = new Uint8Array(start + line * height);
+  const view = new DataView(bytes.buffer);
+  bytes.set([66, 77]); // "BM"
+  for (const [at, value] of [[2, bytes.length], [10, start], [14, 40], [18, width], [22, height]]) {
+    view.setUint32(at, value, true);
+  }
+  view.setUint16(26, 1, true); // planes
+  view.setUint16(28, 24, true); // bits per pixel
+  for (let j = 0; j < width * height; j += 1) {
+    const row = height - 1 - Math.floor(j / width);
+    bytes.set([...colorOf(j)].reverse(), start + row * line + 3 * (j % width));
+  }
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return `data:image/bmp;base64,${btoa(text)}`;
 }
 
 const limitOf = (node) => Math.max(...node.weights.map((_, i) => Math.abs(shown(node, i))), 1e-300);
 
+const PALE = 0.4; // darkness of the largest value of a mean below weights, 1 for black
+const SOLID = [0.55, 0.45]; // opacity of a weight w over a mean: 0.55 + 0.45 |w| / max |w|
+
+// The weights of a test over the pale mean of its rows.
 function weightsUrl(node) {
   const limit = limitOf(node);
   const at = new Map(node.features.map((j, i) => [j, shown(node, i) / limit]));
-  return imageUrl(`w${state.model}/${node.id}`, (j) => signedColor(at.get(j) || 0));
+  const means = meanOf(node);
+  return imageUrl(`w${state.model}/${node.id}`, (j) => {
+    const below = means ? 255 - PALE * means[j] : 255;
+    const t = at.get(j) || 0;
+    const opacity = t ? SOLID[0] + SOLID[1] * Math.abs(t) : 0;
+    return signedColor(t).map((value) => Math.round(below + opacity * (value - below)));
+  });
+}
+
+// The mean of the rows of a node, from 0 to 255; null without rows. That of a test is the weighted
+// mean of its children.
+const meansOf = new Map();
+function meanOf(node) {
+  const key = `${state.model}/${node.id}`;
+  if (!meansOf.has(key)) meansOf.set(key, node.isLeaf ? leafMean(node) : testMean(node));
+  return meansOf.get(key);
+}
+
+const leafMean = (leaf) => (leaf.top ? Float64Array.from(bytesOf(leaf.top.image)) : null);
+
+function testMean(node) {
+  const parts = node.children.map((id) => [nodeOf(id).count, meanOf(nodeOf(id))])
+    .filter(([count, means]) => count > 0 && means);
+  if (!parts.length) return null;
+  const total = parts.reduce((sum, [count]) => sum + count, 0);
+  return parts[0][1].map((_, j) =>
+    parts.reduce((sum, [count, means]) => sum + (count / total) * means[j], 0));
 }
 
 function meanUrl(node) {
-  const bytes = bytesOf(node.top.image);
-  return imageUrl(`m${state.model}/${node.id}`, (j) => Array(3).fill(255 - bytes[j]));
+  const means = meanOf(node);
+  return imageUrl(`m${state.model}/${node.id}`, (j) => Array(3).fill(255 - Math.round(means[j])));
 }
 
 function rowUrl(key, row) {
@@ -53,10 +97,10 @@ function pictureBox(y) {
   return { x: -size.width / 2, y: y + (SIDE - size.height) / 2, ...size };
 }
 
-function drawPicture(group, url, y, color) {
+function drawPicture(group, url, y) {
   const box = pictureBox(y);
   group.append(svg("image", { ...box, href: url, class: "pixels", preserveAspectRatio: "none" }));
-  group.append(svg("rect", { ...box, class: "frame", ...(color && { style: `stroke:${color}` }) }));
+  group.append(svg("rect", { ...box, class: "frame" }));
 }
 
 // ---------------------------------------------------------------- words and bars
@@ -64,13 +108,46 @@ function drawPicture(group, url, y, color) {
 const textAt = (x, y, content, kind, anchor = "middle") =>
   svg("text", { x, y, class: kind, "text-anchor": anchor }, content);
 
+// A text with numbers, which is made smaller where it is too wide, and never cut.
+function numbersAt(x, y, content, kind, room, size, anchor = "middle") {
+  const text = textAt(x, y, content, kind, anchor);
+  const width = widthOf(content, size);
+  if (width > room) text.style.fontSize = `${(size * room) / width}px`;
+  return text;
+}
+
+// A name in one or two lines, beside the middle of a bar.
+function nameAt(x, middle, j, kind, room, size) {
+  const lines = nameLines(shortName(data.names[j]), room, size);
+  return svg("g", {}, [
+    svg("title", {}, isolated(data.names[j])),
+    ...lines.map((line, i) => textAt(
+      x, middle + 4 + (i - (lines.length - 1) / 2) * (size + 1), isolated(line), kind, "start",
+    )),
+  ]);
+}
+
+// The height of a bar with its name: two lines of text if a name in the tree needs them.
+const HALF = 38; // length of the longest bar
+const NAME_ROOM = WIDTH - 2 * HALF - 22;
+let barHeight = null;
+function barLine() {
+  if (barHeight === null) {
+    const drawn = data.models.flatMap((one) => one.nodes).flatMap((node) =>
+      [...node.features || [], ...(node.top && node.top.of) || []].slice(0, MOST_LINES));
+    const isLong = (j) => widthOf(shortName(data.names[j]), 11) > NAME_ROOM;
+    barHeight = data.kind === "bars" && [...new Set(drawn)].some(isLong) ? 27 : LINE;
+  }
+  return barHeight;
+}
+
 // Words in sizes that follow their values, in the given order.
 function drawWords(group, y, features, values, kindOf) {
   const most = Math.max(...values.map(Math.abs), 1e-300);
   features.forEach((j, i) => {
     const size = 10.5 + (3.5 * Math.abs(values[i])) / most;
-    const text = fitted(data.names[j], WIDTH - 14, size);
-    const line = textAt(0, y + LINE * (i + 0.8), text, kindOf(i));
+    const text = fitted(shortName(data.names[j]), WIDTH - 14, size);
+    const line = textAt(0, y + LINE * (i + 0.8), isolated(text), kindOf(i));
     line.style.fontSize = `${size}px`;
     group.append(line);
   });
@@ -83,35 +160,35 @@ const shareOf = (node, i) => (node.top.shares ? node.top.shares[i] : null);
 // word "overall" is left out if the name would be cut otherwise.
 function drawShare(group, y, { name, text, overall }, share, color) {
   const full = WIDTH - 12;
-  const bar = { x: -full / 2, y: y + 1, width: full * share, height: LINE - 2 };
+  const height = barLine();
+  const bar = { x: -full / 2, y: y + 1, width: full * share, height: height - 2 };
   const x = full * (overall - 0.5);
-  const freeBeside = (shown) => full - 10 - widthOf(shown, 10.5);
+  const freeBeside = (label) => (height > LINE ? full - 6 : full - 10 - widthOf(label, 10.5));
   const label = widthOf(name, 11) <= freeBeside(text) ? text : text.replace("overall ", "");
+  const [first, last] = [y + LINE * 0.75, y + height - LINE * 0.25];
   group.append(
-    svg("rect", { ...bar, style: `fill:${color};opacity:0.35` }),
-    svg("line", { x1: x, x2: x, y1: y + LINE - 5, y2: y + LINE - 1, class: "axis" }),
-    textAt(8 - WIDTH / 2, y + LINE * 0.75, fitted(name, freeBeside(label), 11), "name", "start"),
-    textAt(full / 2 - 2, y + LINE * 0.75, label, "tiny", "end"),
+    svg("rect", { ...bar, class: "part", style: `fill:${color};fill-opacity:0.35` }),
+    svg("line", { x1: x, x2: x, y1: y + height - 5, y2: y + height - 1, class: "axis" }),
+    textAt(8 - WIDTH / 2, first, isolated(fitted(name, freeBeside(label), 11)), "name", "start"),
+    textAt(full / 2 - 2, last, label, "tiny", "end"),
   );
 }
 
 // Names on the left, and bars from a zero line with their numbers on the other side of it.
 // `lines` are their lines below y.
 function drawBars(group, y, features, values, texts, colorOf, lines = [...features.keys()]) {
-  const half = 38;
-  const zero = WIDTH / 2 - half - 7;
+  const zero = WIDTH / 2 - HALF - 7;
   const most = Math.max(...values.map(Math.abs), 1e-300);
   features.forEach((j, i) => {
-    const base = y + LINE * (lines[i] + 0.75);
-    const ends = { x1: zero, x2: zero, y1: base - 11, y2: base + 4 };
-    const name = fitted(data.names[j], WIDTH - 2 * half - 22, 11);
-    const width = Math.max(0.5, (half * Math.abs(values[i])) / most);
+    const middle = y + barLine() * (lines[i] + 0.5);
+    const ends = { x1: zero, x2: zero, y1: middle - barLine() / 2, y2: middle + barLine() / 2 };
+    const width = Math.max(0.5, (HALF * Math.abs(values[i])) / most);
     const isRight = values[i] > 0;
-    const bar = { x: isRight ? zero : zero - width, y: base - 9, width, height: 10 };
+    const bar = { x: isRight ? zero : zero - width, y: middle - 5, width, height: 10 };
     group.append(
-      textAt(8 - WIDTH / 2, base, name, "name", "start"),
-      svg("rect", { ...bar, style: `fill:${colorOf(i)}` }),
-      textAt(zero + (isRight ? -3 : 3), base, texts[i], "tiny", isRight ? "end" : "start"),
+      nameAt(8 - WIDTH / 2, middle, j, "name", NAME_ROOM, 11),
+      svg("rect", { ...bar, class: "part", style: `fill:${colorOf(i)}` }),
+      numbersAt(zero + (isRight ? -3 : 3), middle + 4, texts[i], "tiny", HALF, 10.5, isRight ? "end" : "start"),
       svg("line", { ...ends, class: "axis" }),
     );
   });
@@ -119,7 +196,7 @@ function drawBars(group, y, features, values, texts, colorOf, lines = [...featur
 
 // ---------------------------------------------------------------- tests
 
-const pushColor = (value) => (value > 0 ? data.colors.positive : data.colors.negative);
+const pushColor = (value) => (value > 0 ? "var(--red)" : "var(--blue)");
 
 function mostTerms() {
   return Math.max(1, ...nodes().map((node) => (node.isLeaf || node.test ? 0 : node.features.length)));
@@ -128,29 +205,42 @@ function mostTerms() {
 // The lines of a written test: the name of its column, and the rest; a long set of levels is wrapped.
 function conditionLines(node) {
   const [name, rest] = node.test.lines;
-  const lines = [name, ...wrapped(rest, WIDTH - 12, CONDITION)];
+  const names = nameLines(shortName(name), WIDTH - 12, CONDITION, "600").map(isolated);
+  const lines = [...names, ...wrapped(rest, WIDTH - 12, CONDITION)];
   return lines.length <= MOST_LINES ? lines
     : [...lines.slice(0, MOST_LINES - 1), lines.slice(MOST_LINES - 1).join(" ")];
 }
 
-function testLines() {
-  const written = nodes().filter((node) => node.test).map((node) => conditionLines(node).length);
-  return Math.min(MOST_LINES, Math.max(2, mostTerms(), ...written));
+// A height that all nodes of a model share, which is computed once.
+const heights = new Map();
+function once(name, compute) {
+  const key = `${state.model}/${name}`;
+  if (!heights.has(key)) heights.set(key, compute());
+  return heights.get(key);
 }
-const testHeight = () => (data.kind === "image" ? SIDE : testLines() * LINE) + 42;
+
+// The number of lines of written tests and of words, and of weights as bars.
+const testLines = () => once("lines", () => {
+  const written = nodes().filter((node) => node.test).map((node) => conditionLines(node).length);
+  return Math.max(2, ...written);
+});
+const termLines = () => Math.min(MOST_LINES, mostTerms());
+const testContent = () => once("test", () => (data.kind === "image" ? SIDE
+  : Math.max(testLines() * LINE, termLines() * barLine())));
+const testHeight = () => testContent() + 42;
 
 function drawTest(group, node) {
   const height = testHeight();
-  const content = height - 42;
+  const content = testContent();
   if (data.kind === "image") drawPicture(group, weightsUrl(node), 6);
   else if (node.test) drawCondition(group, node, 6 + content / 2);
   else drawTerms(group, node);
-  group.append(textAt(0, height - 19, fitted(limitText(node), WIDTH - 8, 11), "small"));
+  group.append(numbersAt(0, height - 19, limitText(node), "small", WIDTH - 8, 11));
   drawStrip(group, height - 11, composition(node), (k) => clusterOf(k).color);
 }
 
 function drawTerms(group, node) {
-  const count = Math.min(testLines(), node.features.length);
+  const count = Math.min(termLines(), node.features.length);
   let some = node.features.slice(0, count).map((_, i) => i);
   if (data.kind === "words") {
     some = [...some.filter((i) => node.weights[i] > 0), ...some.filter((i) => node.weights[i] <= 0)];
@@ -169,17 +259,25 @@ function drawCondition(group, node, middle) {
   const lines = conditionLines(node);
   const height = lines.length > 2 ? LINE : LINE + 2;
   lines.forEach((line, i) => {
-    const text = fitted(line, WIDTH - 12, CONDITION, "600");
-    group.append(textAt(0, middle - (LINE * lines.length) / 2 + 13 + height * i, text, "one"));
+    const y = middle - (LINE * lines.length) / 2 + 13 + height * i;
+    // Sets of levels are cut, numbers are not.
+    group.append(/^[<>≤≥] /.test(line) ? numbersAt(0, y, line, "one", WIDTH - 12, CONDITION)
+      : textAt(0, y, fitted(line, WIDTH - 12, CONDITION, "600"), "one"));
   });
 }
 
-// The last line of a test: the threshold of its sum, and the number of features.
+// The last line of a test: the threshold of its sum, and the number of features that are not drawn.
 function limitText(node) {
-  if (node.test) return data.kind === "image" ? node.test.left : "";
+  if (node.test) return data.kind === "image" ? pixelText(node) : "";
   const n = node.features.length;
   const limit = `≤ ${minus(node.limit)}`;
-  return data.kind === "image" ? `${limit} · ${n} px` : `sum ${limit} · ${plural(n, "features")}`;
+  if (data.kind === "image") return `${limit} · ${n} px`;
+  return `sum ${limit}${n > termLines() ? ` · and ${n - termLines()} more` : ""}`;
+}
+
+function pixelText(node) {
+  const [name, rest] = node.test.lines;
+  return `${isolated(fitted(shortName(name), WIDTH - 14 - widthOf(rest, 11), 11))} ${rest}`;
 }
 
 // ---------------------------------------------------------------- leaves
@@ -189,20 +287,20 @@ function classesOf(node) {
     .filter(([, share]) => share > 0).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }
 
-const classLines = () =>
-  Math.max(0, ...nodes().map((node) => Math.min(MOST_CLASSES, classesOf(node).length)));
+const classLines = () => once("classes", () =>
+  Math.max(0, ...nodes().map((node) => Math.min(MOST_CLASSES, classesOf(node).length))));
 
-function leafContent() {
+const leafContent = () => once("content", () => {
   if (!nodes().some((node) => node.top)) return 0;
   const most = Math.max(...nodes().map((node) => (node.top && node.top.of ? node.top.of.length : 0)));
-  return data.kind === "image" ? SIDE : Math.min(MOST_LINES, most) * LINE;
-}
+  return data.kind === "image" ? SIDE : Math.min(MOST_LINES, most) * barLine();
+});
 
-function leafHeight() {
+const leafHeight = () => once("leaf", () => {
   const leaf = nodes().find((node) => node.isLeaf);
   return leafContent() + (leafContent() ? 10 : 6) + CHIP + (leaf.count === null ? 6 : 22)
     + classLines() * 14 + (leaf.histogram ? STRIP + 5 : 0);
-}
+});
 
 function drawLeaf(group, node) {
   const { color, ink, name } = clusterOf(node.cluster);
@@ -213,14 +311,14 @@ function drawLeaf(group, node) {
     y += leafContent() + 4;
   }
   const chip = { x: 6 - WIDTH / 2, y, width: WIDTH - 12, height: CHIP, rx: 4 };
-  group.append(svg("rect", { ...chip, style: `fill:${color}` }));
-  const label = textAt(0, y + 14.5, fitted(name, WIDTH - 20, 12, "600"), "chip");
+  group.append(svg("rect", { ...chip, class: "part", style: `fill:${color}` }));
+  const label = textAt(0, y + 14.5, isolated(fitted(name, WIDTH - 20, 12, "600")), "chip");
   label.style.fill = ink;
   group.append(label);
   y += CHIP;
   if (node.count !== null) {
-    const text = fitted(`${node.size} · ${percent(node.share)}`, WIDTH - 6, 11);
-    group.append(textAt(0, y + 14, text, "small"));
+    const text = `${node.size} · ${percent(node.share)}`;
+    group.append(numbersAt(0, y + 14, text, "small", WIDTH - 8, 11));
     y += 18;
   }
   y += drawClasses(group, node, y);
@@ -232,7 +330,7 @@ function drawLeaf(group, node) {
 
 function drawMean(group, node, y, color) {
   if (data.kind === "image") {
-    drawPicture(group, meanUrl(node), y, color);
+    drawPicture(group, meanUrl(node), y);
     return;
   }
   const features = node.top.of.slice(0, MOST_LINES);
@@ -245,7 +343,7 @@ function drawMean(group, node, y, color) {
     drawBars(group, y, some(features), some(values), texts, () => color, lines);
     features.forEach((_, i) => {
       const share = shareOf(node, i);
-      if (share) drawShare(group, y + LINE * i, share, node.top.means[i], color);
+      if (share) drawShare(group, y + barLine() * i, share, node.top.means[i], color);
     });
   }
 }
@@ -256,7 +354,7 @@ function drawClasses(group, node, y) {
     const bar = { x: 6 - WIDTH / 2, y: top, width: (WIDTH - 12) * share, height: 12 };
     group.append(
       svg("rect", { ...bar, class: "share" }),
-      textAt(9 - WIDTH / 2, top + 10, fitted(data.classes[c], WIDTH - 56, 10.5), "name", "start"),
+      textAt(9 - WIDTH / 2, top + 10, isolated(fitted(data.classes[c], WIDTH - 56, 10.5)), "name", "start"),
       textAt(WIDTH / 2 - 8, top + 10, `${Math.round(100 * share)} %`, "tiny", "end"),
     );
   });

@@ -7,7 +7,6 @@ const LONG = 500; // milliseconds until a press is long
 function fold(id) {
   toggle(id);
   draw(id);
-  if (state.selected === id) showDetails();
 }
 
 // ---------------------------------------------------------------- mouse and touch

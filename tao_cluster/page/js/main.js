@@ -50,6 +50,7 @@ function start() {
   listenToMap();
   listenToPrint();
   startTable();
+  startTyping();
   showTab(nRows ? "row" : "node");
   showModel(0);
   followSize();

@@ -1,4 +1,4 @@
-// The choice of a row: a table that can be searched, and a field for typed values.
+// The choice of a row: a table that can be searched.
 
 const MOST_LISTED = 100;
 const leaves = []; // leaf of each row of the page, in the model that is shown
@@ -26,6 +26,7 @@ function listRows() {
   const query = byId("find").value.trim().toLowerCase();
   const found = data.rows.ids.map((_, i) => i).filter((i) => !query || isFound(i, query));
   byId("rows").replaceChildren(...found.slice(0, MOST_LISTED).map(rowLine));
+  oneStop(byId("list"));
   const of = nRows < data.rows.n_rows ? ` of the ${nRows} rows on this page, out of ${data.rows.n_rows}` : ` of ${nRows} rows`;
   byId("found").textContent = `${found.length}${of}${found.length > MOST_LISTED ? `, ${MOST_LISTED} listed` : ""}`;
 }
@@ -39,62 +40,23 @@ function rowLine(i) {
     cells.push(html("td", {}, html("img", { src: thumbs.get(i), class: "pixels thumb", alt: "" })));
   }
   cells.push(html("td", {}, pick), html("td", {}, `leaf ${leaves[i].id}`), html("td", {}, chip(leaves[i].cluster)));
-  if (data.rows.classes) cells.push(html("td", {}, className(i)));
+  if (data.rows.classes) cells.push(html("td", {}, named(className(i))));
   return html("tr", { "data-row": id }, cells);
 }
 
-// ---------------------------------------------------------------- typed values
-
-// All values in order, or "name = value" for some features; the others are then 0.
-function typedRow(text) {
-  return /=/.test(text) ? namedRow(text) : plainRow(text);
-}
-
-function numberOf(text) {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) throw new Error(`“${text.trim()}” is not a number.`);
-  return value;
-}
-
-function plainRow(text) {
-  const cells = text.split(/[,;\s]+/).filter((cell) => cell !== "");
-  if (cells.length !== data.n_features) {
-    throw new Error(`${cells.length} values for ${data.n_features} features.`);
-  }
-  const values = cells.map(numberOf);
-  return Float64Array.from(data.names, (_, j) => values[data.features ? data.features[j] : j]);
-}
-
-function namedRow(text) {
-  const row = new Float64Array(data.names.length);
-  for (const part of text.split(/[;,\n]+/).filter((one) => one.trim() !== "")) {
-    const cut = part.lastIndexOf("=");
-    const name = part.slice(0, cut).trim();
-    const j = data.names.indexOf(name);
-    if (cut < 0 || j < 0) throw new Error(`No feature here is called “${cut < 0 ? part.trim() : name}”.`);
-    row[j] = numberOf(part.slice(cut + 1));
-  }
-  return row;
-}
-
-function traceTyped() {
-  try {
-    setRow(typedRow(byId("values").value), null);
-  } catch (fault) {
-    say(fault.message, true);
-  }
+// The headers of the cells that `rowLine` makes.
+function rowHeaders() {
+  const names = [...data.kind === "image" ? ["image"] : [], "row", "leaf", "cluster",
+    ...data.rows.classes ? ["class"] : []];
+  return html("tr", {}, names.map((name) => html("th", { scope: "col" }, name)));
 }
 
 function startTable() {
   byId("picker").hidden = !nRows;
-  if (nRows) {
-    sortRows();
-    listRows();
-    byId("find").addEventListener("input", listRows);
-  }
-  byId("go").addEventListener("click", traceTyped);
   byId("clear").addEventListener("click", () => setRow(null, null));
-  byId("values").addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); traceTyped(); }
-  });
+  if (!nRows) return;
+  byId("headers").replaceChildren(rowHeaders());
+  sortRows();
+  listRows();
+  byId("find").addEventListener("input", listRows);
 }

@@ -13,13 +13,14 @@ function showTrace() {
   const { node: leaf } = steps[steps.length - 1];
   const who = state.rowId === null ? "The row" : `Row ${state.rowId}`;
   const n = steps.length - 1;
-  say(`${who}: ${n} ${n === 1 ? "test leads" : "tests lead"} to leaf ${leaf.id}: ${clusterOf(leaf.cluster).name}`);
+  say(`${who}: ${n} ${n === 1 ? "test leads" : "tests lead"} to leaf ${leaf.id}: ${isolated(clusterOf(leaf.cluster).name)}`);
   out.replaceChildren(rowHeading(who, leaf), ...changes(leaf), ...steps.slice(0, -1).map(stepPart), leafPart(leaf));
+  oneStop(out);
 }
 
 function chip(cluster) {
   const { name, color, ink } = clusterOf(cluster);
-  const made = html("span", { class: "chip" }, name);
+  const made = html("span", { class: "chip" }, html("bdi", {}, name));
   made.style.background = color;
   made.style.color = ink;
   return made;
@@ -49,14 +50,15 @@ function changeText({ node, feature, from, value, cost, leaf }, id, title) {
   const category = categoryOf.get(feature);
   const spread = node.spreads && !category ? ` (${number(cost, 2)} sd)` : "";
   const change = category
-    ? `${category.name} from ${levelText(category)} to ${category.levels[category.features.indexOf(feature)]}`
-    : `${data.names[feature]} from ${number(from, 4)} to ${number(value, 12)}`;
+    ? [named(category.name), " from ", named(levelText(category)), " to ",
+      named(category.levels[category.features.indexOf(feature)])]
+    : [named(data.names[feature]), ` from ${number(from, 4)} to ${number(value, 12)}`];
   const end = `crosses the threshold of test ${node.id}, and the row ends in leaf ${leaf.id}: `;
   return html("p", {
     id, "data-feature": feature, "data-value": value, "data-leaf": leaf.id,
   }, [
     html("b", {}, title),
-    `${change}${spread} ${end}`, chip(leaf.cluster),
+    ...change, `${spread} ${end}`, chip(leaf.cluster),
   ]);
 }
 
@@ -68,9 +70,10 @@ function levelText(category) {
 
 function stepPart({ node, sum, isLeft }) {
   const side = isLeft ? "left" : "right";
-  const verdict = node.test ? `${node.test[side]}: ${side}`
-    : `sum ${number(sum, 5)} ${isLeft ? "≤" : ">"} ${number(node.threshold, 5)}: ${side}`;
-  const heading = html("h3", {}, [button(`test ${node.id}`, () => goTo(node.id), "link"), ` ${verdict}`]);
+  const verdict = node.test ? [...conditionOf(node, side), `: ${side}`]
+    : [`sum ${number(sum, 5)} ${isLeft ? "≤" : ">"} ${number(node.threshold, 5)}: ${side}`];
+  const link = button(`test ${node.id}`, () => goTo(node.id), "link");
+  const heading = html("h3", {}, [link, " ", ...verdict]);
   const attributes = { class: "step", "data-step": node.id, "data-sum": String(sum) };
   return html("section", attributes, [heading, node.test ? oneValue(node) : waterfall(node, sum)]);
 }
@@ -78,8 +81,8 @@ function stepPart({ node, sum, isLeft }) {
 function oneValue(node) {
   const j = node.features[0];
   const category = categoryOf.get(j);
-  const text = category ? `${category.name} is ${levelText(category)}`
-    : `${data.names[j]} is ${number(state.row[j], 6)}`;
+  const text = category ? [named(category.name), " is ", named(levelText(category))]
+    : [named(data.names[j]), ` is ${number(state.row[j], 6)}`];
   return html("p", { class: "one" }, text);
 }
 
@@ -108,7 +111,7 @@ function waterfall(node, sum) {
   const height = (lines.length + 1) * TRACE.line + 20;
   const drawing = svg("svg", {
     viewBox: `0 0 ${TRACE.width} ${height}`, class: "waterfall", role: "img",
-    "aria-label": lines.map(({ name, text, term }) => `${name}: ${text} = ${number(term)}`).join("; ")
+    "aria-label": lines.map(({ name, text, term }) => `${isolated(name)}: ${text} = ${number(term)}`).join("; ")
       + `; sum ${number(sum, 5)}, threshold ${number(node.threshold, 5)}`,
   });
   lines.forEach((one, i) => drawing.append(...termLine(one, i * TRACE.line, at)));
@@ -129,9 +132,9 @@ function termLine({ name, text, from, term }, y, at, kind = "") {
   const bar = { x: Math.min(a, b), y: y + 3, width: Math.max(1, Math.abs(b - a)), height: 11 };
   const room = TRACE.names - 14 - widthOf(text, 11);
   return [
-    textAt(2, y + 12, fitted(name, room, 11.5), `name ${kind}`, "start"),
+    textAt(2, y + 12, isolated(fitted(shortName(name), room, 11.5)), `name ${kind}`, "start"),
     textAt(TRACE.names - 4, y + 12, text, `tiny ${kind}`, "end"),
-    svg("rect", { ...bar, class: kind ? "whole" : "", style: kind ? "" : `fill:${pushColor(term)}` }),
+    svg("rect", { ...bar, class: kind ? "whole" : term > 0 ? "right" : "left", style: kind ? "" : `fill:${pushColor(term)}` }),
   ];
 }
 

@@ -1,4 +1,4 @@
-// The visible part of the drawing: moving, zooming, the small map, and printing.
+// The visible part of the drawing: moving, zooming, and the small map.
 
 const view = { x: 0, y: 0, scale: 1 };
 const [LEAST, MOST] = [0.05, 4];
@@ -58,15 +58,18 @@ function openLegibly() {
   openSome(Math.max(2, Math.floor(stageSize().width / ((WIDTH + GAP) * READABLE))));
 }
 
-// Moves the stage by the least distance that shows the node.
+// Moves the stage by the least distance that shows the node, above what the window hides.
 function reveal(id) {
-  const { width, height } = stageSize();
+  const { width } = stageSize();
+  const seen = stage.getBoundingClientRect();
+  const top = Math.max(0, -seen.top);
+  const height = Math.max(top + 120, Math.min(seen.height, innerHeight - seen.top));
   const box = place.boxes.get(id);
   const at = screenOf(id);
   const half = (box.width / 2) * view.scale + 8;
   const tall = box.height * view.scale + 14;
-  const into = (low, high, size) => (low < 8 ? 8 - low : Math.min(0, size - 8 - high));
-  pan(into(at.x - half, at.x + half, width), into(at.y, at.y + tall, height));
+  const into = (low, high, start, end) => (low < start + 8 ? start + 8 - low : Math.min(0, end - 8 - high));
+  pan(into(at.x - half, at.x + half, 0, width), into(at.y, at.y + tall, top, height));
 }
 
 // ---------------------------------------------------------------- the small map
@@ -116,25 +119,4 @@ function listenToMap() {
     jump(event);
   });
   byId("map").addEventListener("pointermove", (event) => { if (event.buttons) jump(event); });
-}
-
-// ---------------------------------------------------------------- print
-
-// On paper, the drawing fills the sheet, whatever part of it is visible on the screen.
-function toPaper() {
-  canvas.setAttribute("viewBox", `0 0 ${place.width} ${place.height}`);
-  byId("world").removeAttribute("transform");
-}
-
-function toScreen() {
-  canvas.removeAttribute("viewBox");
-  showView();
-}
-
-function listenToPrint() {
-  addEventListener("beforeprint", toPaper);
-  addEventListener("afterprint", toScreen);
-  matchMedia("print").addEventListener("change", ({ matches: isPaper }) => {
-    (isPaper ? toPaper : toScreen)();
-  });
 }
