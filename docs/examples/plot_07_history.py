@@ -3,9 +3,9 @@ The optimisation history
 ========================
 
 The picture shows the cost of every tree that the fit has evaluated, with one line per stage:
-initial trees, passes, refits, passes on the cost itself, and search. Trees that were not better than those
-before them in their stage are hollow, and the dashed line is the result. The picture shows whether
-more passes or a longer search would have helped.
+initial trees, passes, refits, passes on the cost itself, and search. Trees that were not better
+than those before them in their stage are hollow, and the dashed line is the result. The picture
+shows whether more passes or a longer search would have helped.
 """
 
 from sklearn.datasets import load_digits
