@@ -17,8 +17,6 @@ from ..objectives.base import cluster_sums
 from ..tree import tree_of
 from ..tree.routing import kernel_arrays, project
 
-_MOST_BARS = 30  # trees that use more features are shown by words instead of bars
-
 
 def picture_kind(tree, rows, image_shape, feature_names):
     """Return how the nodes of a tree are best shown: as "image", "words" or "bars".
@@ -34,7 +32,7 @@ def picture_kind(tree, rows, image_shape, feature_names):
     -------
     str
         "image" if there is an image shape. "words" if the rows are sparse and not one-hot encoded,
-        or if the tree uses more than 30 features. "bars" otherwise.
+        since their features are then the words of a vocabulary. "bars" otherwise.
 
     Raises
     ------
@@ -49,7 +47,7 @@ def picture_kind(tree, rows, image_shape, feature_names):
         return "image"
     is_table = has_indicators(feature_names)  # one-hot encoded columns are not words
     is_text = rows is not None and sp.issparse(rows.X) and not is_table
-    return "words" if is_text or len(tree.used_features) > _MOST_BARS else "bars"
+    return "words" if is_text else "bars"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +65,8 @@ class Rows:
     class_names : list of str
     weight : float64 array of shape (n,), optional
         Sample weights; the default is 1 per row.
+    known_clusters : int array of shape (n,), optional
+        Clusters of the rows if they are not those of the leaves, as in a part of a tree.
     """
 
     tree: Any
@@ -75,6 +75,7 @@ class Rows:
     classes: np.ndarray | None
     class_names: list[str]
     weight: np.ndarray | None = None
+    known_clusters: np.ndarray | None = None
 
     @classmethod
     def from_data(cls, model, X, y=None, class_names=None, weight=None):
@@ -110,9 +111,18 @@ class Rows:
     def through(self, tree, stands_for):
         """Return a copy of the rows for another tree, such as the upper part of this tree.
 
-        The rows of leaf i of this tree are in the leaf stands_for[i] of `tree`.
+        The rows of leaf i of this tree are in the leaf stands_for[i] of `tree`. They keep their
+        clusters.
         """
-        return replace(self, tree=tree, leaf_of_row=stands_for[self.leaf_of_row])
+        leaf_of_row, clusters = stands_for[self.leaf_of_row], self.clusters
+        return replace(self, tree=tree, leaf_of_row=leaf_of_row, known_clusters=clusters)
+
+    @property
+    def clusters(self):
+        """Cluster of each row: int array of shape (n,)."""
+        if self.known_clusters is not None:
+            return self.known_clusters
+        return self.tree.leaf_label[self.leaf_of_row]
 
     @cached_property
     def counts(self):
