@@ -127,11 +127,11 @@ def fit(text, size, max_width, may_cut=True, kept=""):
         return text + kept, size
     if SMALLEST * natural <= max_width or not may_cut:
         return text + kept, max_width / natural
-    line = _shortened(text, lambda cut: SMALLEST * _natural_width(cut + kept) <= max_width) + kept
+    line = shortened(text, lambda cut: SMALLEST * _natural_width(cut + kept) <= max_width) + kept
     return line, min(SMALLEST, max_width / _natural_width(line))
 
 
-def _shortened(text, does_fit):
+def shortened(text, does_fit):
     """Return the longest form of a text without its middle that fits, at least two characters."""
     # Bisection over the number of characters, because long texts are slow to measure.
     fits, too_long = 2, len(text)
@@ -180,7 +180,7 @@ def name_lines(name, size, max_width, n_lines=2):
 
     lines = wrapped(name)
     if len(lines) > n_lines:
-        lines = wrapped(_shortened(name, lambda cut: len(wrapped(cut)) <= n_lines))
+        lines = wrapped(shortened(name, lambda cut: len(wrapped(cut)) <= n_lines))
     return lines[:n_lines]
 
 

@@ -18,10 +18,11 @@ from .split_view import condition_lines, number, weight_text
 # A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
 _LINE = 0.135  # height of a line of text, inches
+_BAR_HEIGHTS = {1: _LINE, 2: 1.55 * _LINE}  # of a bar with a name of one or two lines, inches
 _MARGINS = 0.1  # sum of the left and right margins of a condition, inches
 _MOST_LINES = 5  # maximum number of lines of a condition
 _NAME_SIZE, _NAME_WIDTH = 6.5, 1.02  # of a name beside a bar: size in points, width in inches
-_NUMBER_SIZE, _HALF = 5.6, 0.32  # of a bar: size of its number in points, longest bar in inches
+_NUMBER_SIZE, _HALF = 5.6, 0.35  # of a bar: size of its number in points, longest bar in inches
 _USUAL_COMPARISON = "≥ \N{MINUS SIGN}0.00000"  # its width stands for those of all numbers
 _STRIP = 0.05  # height of the colour scale, inches
 _PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
@@ -278,8 +279,8 @@ class Bars:
         Width of the boxes in inches.
     n_lines : int, default=1
         Largest number of lines of a written condition.
-    n_name_lines : {1, 2}, default=1
-        Number of lines of the name of a feature.
+    n_name_lines, n_leaf_name_lines : {1, 2}, default=1
+        Number of lines of the name of a feature at tests and at leaves.
     has_more : bool, default=False
         Whether some test has more features than bars. Its box then has a line that counts them.
     """
@@ -290,6 +291,7 @@ class Bars:
     width: float = 1.75
     n_lines: int = 1
     n_name_lines: int = 1
+    n_leaf_name_lines: int = 1
     has_more: bool = False
 
     leaf_convention = ("leaves show differences from the mean of all rows, in standard deviations",)
@@ -303,17 +305,20 @@ class Bars:
         n_bars, n_leaf_bars = min(5, max(1, int(n_terms.max()))), min(3, tree.n_features)
         leaves = [] if rows is None else [rows.deviations(i, n_leaf_bars)[0] for i in tree.leaves]
         shown = {feature_names[j] for j in np.unique(np.concatenate([tree.used_features, *leaves]))}
-        n_name_lines = 1 + any(text_width(name, _NAME_SIZE) > _NAME_WIDTH for name in shown)
+        n_name_lines = [
+            1 + any(text_width(feature_names[j], _NAME_SIZE) > _NAME_WIDTH for j in features)
+            for features in (tree.used_features, np.concatenate([[], *leaves]).astype(int))
+        ]
         lines = [x for name in shown for x in name_lines(name, _NAME_SIZE, _NAME_WIDTH)]
         widest = max((text_width(line, _NAME_SIZE) for line in lines), default=0.0)
-        width = float(np.clip(widest + 0.85, 1.2, 1.9))
+        width = float(np.clip(widest + 0.92, 1.2, 1.95))
         single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
         written = [_written_set(found, feature_names) for found in sets.values()]
         written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
         texts = [condition_lines(*pair, width - _MARGINS, _MOST_LINES) for pair in written]
         n_lines = max(map(len, texts), default=1)
         has_more = bool(n_terms.max() > n_bars)
-        return cls(feature_names, n_bars, n_leaf_bars, width, n_lines, n_name_lines, has_more)
+        return cls(feature_names, n_bars, n_leaf_bars, width, n_lines, *n_name_lines, has_more)
 
     @property
     def convention(self):
@@ -325,17 +330,13 @@ class Bars:
     @property
     def test_height(self):
         """Height in inches of the box of a test: its bars and, if several, its threshold."""
-        bars = self.n_bars * self._bar_height + ((self.n_bars > 1) + self.has_more) * _LINE
+        bars = self.n_bars * _BAR_HEIGHTS[self.n_name_lines] + ((self.n_bars > 1) + self.has_more) * _LINE
         return max(bars if self.n_bars > 1 else _LINE, self.n_lines * _LINE) + 0.13
 
     @property
     def leaf_height(self):
         """Height of the box of a leaf in inches: one line per bar, or two for long names."""
-        return self.n_leaf_bars * self._bar_height + 0.08
-
-    @property
-    def _bar_height(self):
-        return _LINE if self.n_name_lines == 1 else 1.75 * _LINE
+        return self.n_leaf_bars * _BAR_HEIGHTS[self.n_leaf_name_lines] + 0.08
 
     def draw_test(self, ax, box, split):
         """Draw the weights and the threshold of a decision node."""
@@ -353,7 +354,8 @@ class Bars:
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
         texts = [weight_text(weight, _NUMBER_SIZE, _HALF - 0.03) for weight in weights]
         below = (1 + self.has_more) * _LINE + 0.03
-        self._draw(ax, box.part(height=box.height - below), indices, effects, colors, texts)
+        place = box.part(height=box.height - below)
+        self._draw(ax, place, self.n_name_lines, indices, effects, colors, texts)
         more = len(split.terms) - len(indices)
         if more:
             line = box.part(box.height - 2 * _LINE - 0.03, _LINE, margin=0.06)
@@ -364,20 +366,21 @@ class Bars:
         """Draw the features in which the mean of a leaf differs most from that of all rows."""
         indices, shown = leaf.rows.deviations(leaf.node, self.n_leaf_bars)
         texts = [number(value, "+.1f") for value in shown]
-        self._draw(ax, box, indices, shown, [leaf.color] * len(shown), texts)
+        colors = [leaf.color] * len(shown)
+        self._draw(ax, box, self.n_leaf_name_lines, indices, shown, colors, texts)
         return box
 
-    def _draw(self, ax, box, indices, values, colors, texts):
+    def _draw(self, ax, box, n_name_lines, indices, values, colors, texts):
         """Draw a line per feature: its name, a bar from the zero line, and the text of its value.
 
         The text is on the other side of the zero line than the bar.
         """
         zero = box.right - _HALF - 0.05
         largest = np.abs(values).max(initial=0) or 1.0
-        lines = box.lines(len(indices), self._bar_height)
+        lines = box.lines(len(indices), _BAR_HEIGHTS[n_name_lines])
         for j, value, color, text, line in zip(indices, values, colors, texts, lines, strict=True):
             max_width = zero - _HALF - 0.11 - box.left
-            self._write_name(ax, line, self.feature_names[j], max_width)
+            _write_name(ax, line, self.feature_names[j], max_width, n_name_lines)
             line.bar(ax, zero, _HALF * value / largest, 0.085, color, zorder=4)
             side = -1 if value > 0 else 1
             align = "right" if value > 0 else "left"
@@ -387,14 +390,15 @@ class Bars:
             ends = [lines[0].top, lines[-1].bottom]
             ax.plot([zero, zero], ends, color="0.35", linewidth=0.6 * box.scale, zorder=4)
 
-    def _write_name(self, ax, box, name, max_width):
-        """Write the name of a feature at the left, on one line or on two."""
-        lines = [name]
-        if text_width(name, _NAME_SIZE) > max_width and self.n_name_lines > 1:
-            lines = name_lines(name, _NAME_SIZE, max_width)
-        for text, line in zip(lines, box.lines(len(lines), 0.78 * _LINE), strict=True):
-            place = {"x": box.left + 0.06, "ha": "left", "max_width": max_width}
-            line.write(ax, text, _NAME_SIZE, **place)
+
+def _write_name(ax, box, name, max_width, n_lines):
+    """Write the name of a feature at the left, on at most `n_lines` lines."""
+    lines = [name]
+    if text_width(name, _NAME_SIZE) > max_width and n_lines > 1:
+        lines = name_lines(name, _NAME_SIZE, max_width, n_lines)
+    for text, line in zip(lines, box.lines(len(lines), 0.74 * _LINE), strict=True):
+        place = {"x": box.left + 0.06, "ha": "left", "max_width": max_width}
+        line.write(ax, text, _NAME_SIZE, **place)
 
 
 def _written_set(found, feature_names):

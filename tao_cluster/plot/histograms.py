@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.patches import StepPatch
 
-from ..columns.names import brief
 from ..export.format import value_text
 from ..inspection.palette import cluster_color
 from .boxes import Box, fit, text_width
 from .split_view import condition_lines, number
 
 _LINE = 0.135  # height of a line of text, inches
+_N_LINES, _TEXT_SIZE = 2, 6.3  # of the text below a histogram: lines, size in points
 _NARROW = 60  # integers with at most this range get bins of width 1, if there are enough bins
 _MOST_LEVELS = 6  # levels that get their own bar
 SHADE = "0.9"  # grey behind the rows that go left
@@ -95,11 +95,13 @@ def _stacks_of_levels(split, tested):
     names = [name.level for name in levels["names"]]
     if len(names) > _MOST_LEVELS:
         is_here, names = is_here.any(axis=1)[:, None], [f"{len(names)} levels"]
-    place = np.where(is_here.any(axis=1), np.argmax(is_here, axis=1), len(names))
-    edges, n = np.arange(len(names) + 2, dtype=np.float64), float(len(names))
-    ticks = [(i + 0.5, name) for i, name in enumerate([*names, "others"])]
-    left = (0.0, n) if levels["is_left"] else (n, n + 1)
-    return _stacked(place, edges, tested, left, ticks)
+    is_listed, n = is_here.any(axis=1), len(names)
+    place, names = np.where(is_listed, np.argmax(is_here, axis=1), n), [*names, "others"]
+    if not levels["is_left"]:  # the rows that go left are drawn at the left
+        place, names, n = np.where(is_listed, place + 1, 0), ["others", *names[:-1]], 1
+    starts = np.arange(len(names))[:, None] + [0.0, 0.12, 0.88]  # a gap, the bar, another gap
+    edges, ticks = np.append(starts, len(names)), [(i + 0.5, name) for i, name in enumerate(names)]
+    return _stacked(3 * place + 1, edges, tested, (0.0, float(n)), ticks)
 
 
 def _stacked(place, edges, tested, left_range, ticks):
@@ -156,8 +158,7 @@ class Projection:
     def draw_test(self, ax, box, split):
         """Draw the histogram, its axis with the threshold, and the features."""
         box.frame(ax, rounded=True, fill="white")
-        n_lines = 2
-        text_height = n_lines * 0.8 * _LINE
+        text_height = _N_LINES * 0.8 * _LINE
         below = text_height + _LINE + 0.06
         plot = box.part(0.05, box.height - 0.05 - below, margin=0.08)
         stacks = stacks_of(split, self.n_bins)
@@ -168,15 +169,12 @@ class Projection:
         else:
             _write_axis(ax, plot, axis, stacks, split)
         if split.written is None:
-            names = [brief(split.abbreviate(term["name"]), 24) for term in split.terms[:2]]
-            more = len(split.terms) - len(names)
-            lines = condition_lines("sum of " + ", ".join(names) if names else "0",
-                                    f"+ {more} more" if more else "", box.width - 0.1, n_lines)
+            lines = split.term_lines(_N_LINES, _TEXT_SIZE, box.width - 0.1)
         else:
-            lines = condition_lines(*split.written, box.width - 0.1, n_lines)
+            lines = condition_lines(*split.written, box.width - 0.1, _N_LINES)
         text = box.part(box.height - text_height - 0.03, text_height, margin=0.05)
         for line, part in zip(lines, text.lines(len(lines), 0.8 * _LINE), strict=True):
-            part.write(ax, line, 6.3, color="0.3", may_cut=split.written is None or "{" in line)
+            part.write(ax, line, _TEXT_SIZE, color="0.3", may_cut="{" in line)
 
     def draw_leaf(self, ax, box, leaf):
         """Draw a leaf with the glyph `leaves`."""

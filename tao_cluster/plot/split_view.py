@@ -20,7 +20,7 @@ from ..export.format import (
 )
 from ..inspection.rows import Rows
 from ..report import effect
-from .boxes import SMALLEST, name_lines, text_width, wrap
+from .boxes import SMALLEST, name_lines, shortened, text_width, wrap
 
 _NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # the minus sign of a number, not a hyphen
 _MINUS = "\N{MINUS SIGN}"
@@ -135,6 +135,27 @@ class SplitView:
         text = _NEGATIVE_SIGN.sub(_MINUS, terms_text(terms, 2))
         more = len(self.terms) - len(terms)
         return text + (f" + {more} more" if more else "")
+
+    def term_lines(self, n, size, max_width):
+        """Return the n terms with the largest effects, a line each; names are cut to fit.
+
+        The last line counts the other terms.
+        """
+        lines = []
+        for i, term in enumerate(self.terms[:n]):
+            more = len(self.terms) - n if i == n - 1 else 0
+            end = f" + {more} more" if more > 0 else ""
+
+            def line_of(name, term=term, start="" if i == 0 else "+ ", end=end):
+                text = start + _NEGATIVE_SIGN.sub(_MINUS, terms_text([{**term, "name": name}], 2))
+                return text.replace(f"+ {_MINUS}", f"{_MINUS} ") + end
+
+            def does_fit(name, line_of=line_of):
+                return text_width(line_of(name), size) <= max_width
+
+            name = self._factor(term, 1000)
+            lines.append(line_of(name if does_fit(name) else shortened(name, does_fit)))
+        return lines or ["0"]
 
     def _factor(self, term, longest):
         name = factor_of(term["name"], term["shown"], term["weight"])

@@ -333,7 +333,7 @@ class Picture:
         heights = header + np.where(is_leaf, leaf_height, self.glyph.test_height)
         for node, subtree in self.subtrees.items():
             heights[node] = header[node] + subtree.height
-        return Layout(tree, self.glyph.width, heights, _SPACE, self.is_horizontal)
+        return Layout.compact(tree, self.glyph.width, heights, _SPACE, self.is_horizontal)
 
     @cached_property
     def _top(self):
@@ -429,18 +429,23 @@ class Picture:
         for child, side, sign in zip(children, (-1, 1), edge_signs(self.tests[node]), strict=True):
             width = 0.6 + 8 * (0.2 if self.rows is None else self._share(child))
             points = self._layout.edge(node, child, side * width / 72 / 2)
-            self._draw_curve(ax, points, width * scale, "0.72", 1)
+            corners = self._layout.connection(child)
+            _draw_curve(ax, points, corners, width * scale, "0.72", 1)
             if child in self.path:
-                self._draw_curve(ax, points, 2.2 * scale, _MARKED, 1.5)
+                _draw_curve(ax, points, corners, 2.2 * scale, _MARKED, 1.5)
             x, y = np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8  # the middle of the curve
             box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale)
             behind = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.05"}
             box.write(ax, sign, 7.5, color="0.15", may_cut=False, bbox=behind)
 
-    def _draw_curve(self, ax, points, width, color, zorder):
-        codes = [Path.MOVETO, Path.LINETO, *[Path.CURVE4] * 3]
-        style = {"edgecolor": color, "facecolor": "none", "capstyle": "butt", "zorder": zorder}
-        ax.add_artist(PathPatch(Path(points, codes), linewidth=width, **style))
+
+def _draw_curve(ax, points, corners, width, color, zorder):
+    """Draw an edge and, for a node of another column, the line that continues it."""
+    codes = [Path.MOVETO, Path.LINETO, *[Path.CURVE4] * 3, *[Path.LINETO] * (len(corners) - 1)]
+    style = {"edgecolor": color, "facecolor": "none", "capstyle": "butt", "zorder": zorder}
+    style["joinstyle"] = "round"
+    path = Path([*points, *corners[1:]], codes)
+    ax.add_artist(PathPatch(path, linewidth=width, **style))
 
 
 def _new_axes(size, n_lines):
