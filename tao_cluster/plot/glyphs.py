@@ -330,7 +330,10 @@ class Bars:
     @property
     def test_height(self):
         """Height in inches of the box of a test: its bars and, if several, its threshold."""
-        bars = self.n_bars * _BAR_HEIGHTS[self.n_name_lines] + ((self.n_bars > 1) + self.has_more) * _LINE
+        bars = (
+            self.n_bars * _BAR_HEIGHTS[self.n_name_lines]
+            + ((self.n_bars > 1) + self.has_more) * _LINE
+        )
         return max(bars if self.n_bars > 1 else _LINE, self.n_lines * _LINE) + 0.13
 
     @property

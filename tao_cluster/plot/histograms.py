@@ -12,7 +12,7 @@ from matplotlib.patches import StepPatch
 
 from ..export.format import value_text
 from ..inspection.palette import cluster_color
-from .boxes import Box, fit, text_width
+from .boxes import fit, text_width
 from .split_view import condition_lines, number
 
 _LINE = 0.135  # height of a line of text, inches

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..columns.abbreviations import Abbreviation
+from ..columns.abbreviations import AS_THEY_ARE, Abbreviation
 from ..columns.names import brief
 from ..export.format import (
     bound_of,
     comparable_texts,
     condition_parts,
-    factor_of,
+    factor_name,
     number_text,
     terms_text,
     value_text,
@@ -24,6 +24,8 @@ from .boxes import SMALLEST, name_lines, shortened, text_width, wrap
 
 _NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # the minus sign of a number, not a hyphen
 _MINUS = "\N{MINUS SIGN}"
+_FIXED = "\N{NO-BREAK SPACE}"
+_LONGEST = 28  # characters of a name in a sum; longer names lose their middle
 _CONDITION_SIZE = 6.5  # points, of a condition of several lines
 
 
@@ -68,7 +70,7 @@ class SplitView:
     node: int
     rows: Rows | None
     facts: dict
-    abbreviate: Abbreviation = Abbreviation()
+    abbreviate: Abbreviation = AS_THEY_ARE
 
     @property
     def terms(self):
@@ -129,12 +131,25 @@ class SplitView:
             return self.written[1].split(" ", 1)[1]  # without the sign of the comparison
         return number(self.threshold)
 
-    def sum_text(self, max_terms, longest=28):
-        """Return the weighted sum as text; names longer than `longest` lose their middle."""
-        terms = [{**term, "name": self._factor(term, longest)} for term in self.terms[:max_terms]]
-        text = _NEGATIVE_SIGN.sub(_MINUS, terms_text(terms, 2))
-        more = len(self.terms) - len(terms)
-        return text + (f" + {more} more" if more else "")
+    def sum_lines(self, size, max_width, max_terms=None, end=""):
+        """Return the weighted sum as lines that break between its terms; long names are cut.
+
+        Parameters
+        ----------
+        size, max_width : float, points and inches
+        max_terms : int, optional
+            Number of terms that are written; the others are counted.
+        end : str, text behind the sum
+        """
+        some = self.terms[:max_terms]
+        more = len(self.terms) - len(some)
+        texts = [
+            _term_text(term, brief(self._factor(term), _LONGEST), is_first=i == 0)
+            for i, term in enumerate(some)
+        ]
+        texts = (texts or ["0"]) + ([f"+ {more} more"] if more else [])
+        fixed = " ".join(text.replace(" ", _FIXED) for text in texts) + end
+        return [line.replace(_FIXED, " ") for line in wrap(fixed, size, max_width)]
 
     def term_lines(self, n, size, max_width):
         """Return the n terms with the largest effects, a line each; names are cut to fit.
@@ -146,21 +161,19 @@ class SplitView:
             more = len(self.terms) - n if i == n - 1 else 0
             end = f" + {more} more" if more > 0 else ""
 
-            def line_of(name, term=term, start="" if i == 0 else "+ ", end=end):
-                text = start + _NEGATIVE_SIGN.sub(_MINUS, terms_text([{**term, "name": name}], 2))
-                return text.replace(f"+ {_MINUS}", f"{_MINUS} ") + end
+            def line_of(name, term=term, i=i, end=end):
+                return _term_text(term, name, is_first=i == 0) + end
 
             def does_fit(name, line_of=line_of):
                 return text_width(line_of(name), size) <= max_width
 
-            name = self._factor(term, 1000)
+            name = self._factor(term)
             lines.append(line_of(name if does_fit(name) else shortened(name, does_fit)))
         return lines or ["0"]
 
-    def _factor(self, term, longest):
-        name = factor_of(term["name"], term["shown"], term["weight"])
-        # A string without a unit, since the unit is already part of it.
-        return brief(self.abbreviate(name), longest)
+    def _factor(self, term):
+        """Return the abbreviated name of a feature with its unit, as a factor of a sum."""
+        return self.abbreviate(factor_name(term["name"]))
 
     def value_text(self, total):
         """Return the weighted sum of a row as text; for a test of one feature, its value."""
@@ -211,6 +224,14 @@ class SplitView:
         is_lower = goes_left == is_left_lower
         clusters = self.rows.clusters[here]
         return TestedValues(values, threshold, is_lower, is_left_lower, clusters, weight)
+
+
+def _term_text(term, name, *, is_first):
+    """Return a term of a sum with its sign, such as "+ 2*b", with a name in place of its own."""
+    text = terms_text([{**term, "name": name}], 2)
+    if text.startswith("-"):
+        return f"{_MINUS}{'' if is_first else ' '}{text[1:]}"
+    return text if is_first else f"+ {text}"
 
 
 def condition_lines(column, comparison, max_width, most):

@@ -13,7 +13,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from sklearn.utils.validation import _num_samples
 
-from ..columns.abbreviations import Abbreviation
+from ..columns.abbreviations import AS_THEY_ARE, Abbreviation
 from ..columns.names import Numbered, printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import edge_signs
@@ -186,7 +186,7 @@ def abbreviation_of(tree, names):
         If there are many, only the names of tested features are looked at.
     """
     if isinstance(names, Numbered):
-        return Abbreviation()
+        return AS_THEY_ARE
     few = len(names) <= _MOST_NAMES
     return Abbreviation.from_names(names if few else [names[j] for j in tree.used_features])
 
