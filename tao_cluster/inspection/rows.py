@@ -40,14 +40,17 @@ def picture_kind(tree, rows, image_shape, feature_names):
         If the number of pixels is not the number of features.
     """
     if image_shape is not None:
-        if image_shape[0] * image_shape[1] != tree.n_features:
-            raise ValueError(
-                f"image_shape {tuple(image_shape)} does not hold {tree.n_features} features."
-            )
+        check_image_shape(image_shape, tree.n_features)
         return "image"
     is_table = has_indicators(feature_names)  # one-hot encoded columns are not words
     is_text = rows is not None and sp.issparse(rows.X) and not is_table
     return "words" if is_text else "bars"
+
+
+def check_image_shape(image_shape, n_features):
+    """Raise a ValueError if an image of shape (height, width) does not have a pixel per feature."""
+    if image_shape[0] * image_shape[1] != n_features:
+        raise ValueError(f"image_shape {tuple(image_shape)} does not hold {n_features} features.")
 
 
 @dataclass(frozen=True, eq=False)

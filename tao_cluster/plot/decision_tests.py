@@ -22,7 +22,7 @@ from ..report import check_weight, report
 from ..tree import tree_of
 from .boxes import name_lines, wrap
 from .curves import STYLE
-from .fonts import drawable, make_drawable, warn_of_lost
+from .fonts import drawable, make_drawable
 from .histograms import SHADE, stacks_of
 from .split_view import SplitView
 from .tree import abbreviation_of
@@ -288,9 +288,7 @@ def _draw_histogram(ax, view, width):
 
 def _tick_text(name, width):
     """Return the name of a level on at most two lines, as it can be drawn."""
-    found = drawable("\n".join(name_lines(name, _FONT_SIZE, width)))
-    warn_of_lost(found.lost)
-    return found.text
+    return drawable("\n".join(name_lines(name, _FONT_SIZE, width))).text
 
 
 def _mark_threshold(ax, text, threshold):

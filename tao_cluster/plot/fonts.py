@@ -44,26 +44,27 @@ def drawable(text):
     return Drawable("".join(_REPLACEMENT if c in lost else c for c in text), families, {*lost})
 
 
-def make_drawable(artist):
+def make_drawable(artist, names=()):
     """Give each text below an artist the fonts that it needs.
+
+    Parameters
+    ----------
+    artist : matplotlib artist
+    names : iterable of str
+        Texts of which :func:`drawable` was drawn already; the warning counts their characters, too.
 
     Warns
     -----
     UserWarning
         If no installed font has some characters. There is one warning for all of them.
     """
-    lost = set()
+    lost = set().union(*(drawable(name).lost for name in names))
     for text in artist.findobj(Text):
         found = drawable(text.get_text())
         if found.families or found.lost:
             text.set_text(found.text)
             text.set_fontfamily([*text.get_fontfamily(), *found.families])
             lost |= found.lost
-    warn_of_lost(lost)
-
-
-def warn_of_lost(lost):
-    """Warn once of a set of characters that no installed font has; an empty set is fine."""
     if lost:
         listed = "".join(sorted(lost)[:_MOST_LISTED]) + ("…" if len(lost) > _MOST_LISTED else "")
         warnings.warn(

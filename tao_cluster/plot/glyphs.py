@@ -25,7 +25,7 @@ _NAME_SIZE, _NAME_WIDTH = 6.5, 1.02  # of a name beside a bar: size in points, w
 _NUMBER_SIZE, _HALF = 5.6, 0.35  # of a bar: size of its number in points, longest bar in inches
 _USUAL_COMPARISON = "≥ \N{MINUS SIGN}0.00000"  # its width stands for those of all numbers
 _STRIP = 0.05  # height of the colour scale, inches
-_PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
+PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
 _SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
 _CONDITION = "left where the condition holds, else right"
 _CHOICES = (
@@ -160,7 +160,7 @@ class Image:
         framed = self.draw(ax, place, image, SIGNED, -limit, limit, zorder=2.5, **opacity)
         if split.rows is not None:
             low, high = split.rows.limits
-            self.draw(ax, place, split.mean, "gray_r", low, low + (high - low) / _PALE)
+            self.draw(ax, place, split.mean, "gray_r", low, low + (high - low) / PALE)
         framed.frame(ax)
         if split.terms:
             self._draw_scale(ax, box.part(self.leaf_height + 0.04, _STRIP), limit)
