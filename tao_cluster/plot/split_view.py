@@ -241,8 +241,9 @@ def condition_lines(column, comparison, max_width, most):
     """
     if text_width(f"{column} {comparison}", _CONDITION_SIZE) <= max_width:
         return [f"{column} {comparison}"]
-    *lines, last = name_lines(column, _CONDITION_SIZE, max_width)
     first, *rest = wrap(comparison, _CONDITION_SIZE, max_width)
+    n_lines = int(np.clip(most - 1 - len(rest), 1, 2))  # of the name
+    *lines, last = name_lines(column, _CONDITION_SIZE, max_width, n_lines)
     joined = text_width(f"{last} {first}", _CONDITION_SIZE) <= max_width
     lines += [f"{last} {first}", *rest] if joined else [last, first, *rest]
     end = " ".join(lines[most - 1 :])
