@@ -54,7 +54,7 @@ def plot_test(model, node, X, *, sample_weight=None, feature_names=None, ax=None
     ----------
     model : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
     node : int
-        Number of a decision node of the tree, as `apply` and `to_text` number them; 0 is the root.
+        Number of a decision node, one of `tree_.decision_nodes`; 0 is the root.
     X : array-like or sparse matrix of shape (n, n_features)
         Rows; those that reach the node are drawn. A scatter plot shows at most 3000 of them.
     sample_weight : array-like of shape (n,), optional

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from matplotlib.colors import to_hex
 from matplotlib.patches import StepPatch
 
-from greedy import IMM
 from tao_cluster import Tree, table_pipeline
 from tao_cluster.columns import raw_view
 from tao_cluster.export import Indicator
@@ -72,7 +71,8 @@ def test_two_features_are_a_scatter_plot_with_the_line(tree, X, as_rows):
     lines = [p for c in ax.collections for p in c.get_paths() if len(c.get_offsets()) < 2]
     ends = np.concatenate([path.vertices for path in lines])
     assert np.any(np.abs(ends @ [2.0, -1.0] - 1) < 1e-6)
-    grey = [c for c in ax.collections if to_hex(c.get_facecolor()[0]) == to_hex(SHADE)]
+    filled = [c for c in ax.collections if len(c.get_facecolor())]
+    grey = [c for c in filled if to_hex(c.get_facecolor()[0]) == to_hex(SHADE)]
     inside = [any(p.contains_point(x) for p in grey[0].get_paths()) for x in X[:, :2]]
     np.testing.assert_array_equal(inside, X[:, :2] @ [2.0, -1.0] <= 1)
 
@@ -147,7 +147,8 @@ def test_pipelines_are_drawn_in_raw_units(rng):
             "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n) % 3 * 100, "D"),
         }
     )
-    pipeline = table_pipeline(table, 4, estimator=IMM(4, random_state=0)).fit(table)
+    pipeline = table_pipeline(table, 6, split="axis", lambda_=1.0, depth=3, random_state=0)
+    pipeline.fit(table)
     axes = plot_tests(pipeline, table)
     names = {ax.get_xlabel() for ax in axes}
     assert names <= {"height", "day"}
