@@ -119,8 +119,8 @@ def test_leaves_show_what_pictures_show(path, digits):
     rows = Rows.from_data(tree, digits, digits_y, weight=weight)
     options = {"X": digits, "y": digits_y, "sample_weight": weight}
     facts = data_of(to_html(path[0], image_shape=(8, 8), **options))
-    bars = data_of(to_html(path[0], **options, feature_names=[f"p{j}" for j in range(64)]))
-    assert (facts["kind"], bars["kind"]) == ("image", "words")
+    text = data_of(to_html(path[0], **options | {"X": sp.csr_matrix(digits)}))
+    assert (facts["kind"], text["kind"]) == ("image", "words")
     low, high = facts["limits"]
     for leaf in tree.leaves:
         found = facts["models"][0]["nodes"][leaf]
@@ -129,7 +129,7 @@ def test_leaves_show_what_pictures_show(path, digits):
         np.testing.assert_allclose(low + image / 255 * (high - low), mean, atol=0.5 / 255 + 1e-12)
         share = np.bincount(digits_y, weight * (rows.leaf_of_row == leaf), 10)
         np.testing.assert_allclose(found["classes"], share / share.sum(), rtol=1e-3)
-        words = bars["models"][0]["nodes"][leaf]["top"]
+        words = text["models"][0]["nodes"][leaf]["top"]
         assert words["of"][0] == np.argmax(mean)
         assert words["values"] == sorted(words["values"], reverse=True)
 
