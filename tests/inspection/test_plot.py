@@ -196,14 +196,16 @@ def test_histograms_of_a_feature_grow_to_the_right_whatever_its_sign():
     )
     X = np.array([[100.0], [500.0], [897.0], [2000.0]])  # area >= 897: left, cluster 0
     ax = plot_tree(tree, X, nodes="projection", feature_names=["mean area"])
-    shown = {color: (edges[:-1][heights > 0], edges) for color, heights, edges in histograms_of(ax)}
+    shown = {color: edges[:-1][heights > 0] for color, heights, edges in histograms_of(ax)}
     line = next(line for line in ax.lines if line.get_color() == "black").get_xdata()[0]
-    assert np.all(shown[cluster_color(0)][0] >= line - 1e-9)
-    assert np.all(shown[cluster_color(1)][0] < line)
+    assert np.all(shown[cluster_color(0)] >= line - 1e-9)
+    assert np.all(shown[cluster_color(1)] < line)
     side = next(p for p in ax.patches if to_hex(p.get_facecolor()) == to_hex(SHADE))
     assert side.get_x() == pytest.approx(line)  # the grey side, which goes left, is the upper one
-    low, high = (f"{end:.0f}" for end in shown[cluster_color(0)][1][[0, -1]])
-    assert {"mean area ≥ 897", "897", low, high} <= set(texts_of(ax))
+    assert {"mean area ≥ 897", "897"} <= set(texts_of(ax))
+    numbers = [float(text) for text in texts_of(ax) if text.isdigit()]
+    assert 0 < min(numbers) <= 100  # the ends of the axis
+    assert 2000 <= max(numbers) < 2200
 
 
 def test_nodes_are_chosen_by_the_data(rng):
