@@ -4,7 +4,8 @@
     python -m benchmarks.figures fronts --format svg --out docs/results
     python -m benchmarks.figures field_leaves_1 --results docs/results
 
-Vectors with embedded fonts; a colour is always the same method.
+Vectors with embedded fonts. A method has the same colour and marker in all figures, and in the
+pictures of the package.
 """
 
 import argparse
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from benchmarks.evidence.measures import RESULT
 from benchmarks.evidence.pages import field
@@ -22,6 +23,8 @@ from benchmarks.evidence.pages.words import published, title
 from benchmarks.evidence.runs import Results
 from benchmarks.evidence.tables import exkmc, mu_path, oblique
 from benchmarks.evidence.tables.field import NAME as FIELD
+from tao_cluster.inspection.palette import Look, method_look
+from tao_cluster.plot.curves import STAGES, log_ticks, scale_costs
 
 ROOT = Path(__file__).parents[1]
 STYLE = {
@@ -37,35 +40,18 @@ STYLE = {
     "lines.linewidth": 1.2,
     "lines.markersize": 3.5,
 }
-# Every method has a colour of its own; the first are Okabe and Ito's, which the colour-blind tell
-# apart. One path is the same method as oblique TAO.
-COLOURS = {
-    "TAO oblique": "#0072B2",
-    oblique.PATH: "#0072B2",
-    oblique.THOROUGH: "#00304D",
-    "TAO axis": "#009E73",
-    oblique.NEWTON: "#E69F00",
-    oblique.LIBLINEAR: "#CC79A7",
-    "ExKMC": "#D55E00",
-    "ExKMC, base IMM": "#F4A582",
-    "IMM": "#000000",
-    "CART": "#56B4E9",
-    "ExGreedy": "#888888",
-    "ExShallow": "#6B4F1D",
-    "Kauri": "#AA1155",
-    "SpEx": "#5E3C99",
-    "k-d tree": "#C8C8C8",
-    "CUBT": "#B5BD00",
-    "CLTree": "#F7A8C4",
-    "EMN": "#1B6D5E",
-    "random cuts": "#7FB7BE",
-    "DP tree": "#A0522D",
-    "SpEx oblique": "#B2ABD2",
-    "mixture tree": "#C49C6B",
-    "gemclus Kauri": "#E3377C",
+# Methods that `compare` does not know. One path is the same method as oblique TAO.
+LOOKS = {
+    oblique.PATH: method_look("TAO oblique"),
+    oblique.THOROUGH: Look("#00304D", "o", is_hollow=False),
+    oblique.NEWTON: Look("#E69F00", "s", is_hollow=False),
+    oblique.LIBLINEAR: Look("#CC79A7", "s", is_hollow=True),
+    "ExKMC, base IMM": Look("#F4A582", "D", is_hollow=True),
+    "gemclus Kauri": Look("#E3377C", "<", is_hollow=True),
 }
-# Of the field, that a panel stays readable; the others are in its tables.
-DRAWN = tuple(COLOURS)[: tuple(COLOURS).index("EMN")]
+# Those of the field that a panel shows, so that it stays readable; the others are in its tables.
+DRAWN = ("TAO oblique", "TAO axis", "ExKMC", "IMM", "CART", "ExGreedy", "ExShallow", "Kauri")
+DRAWN += ("SpEx", "k-d tree", "CUBT", "CLTree")
 PAPER = {
     "marker": "*",
     "markersize": 9,
@@ -73,13 +59,6 @@ PAPER = {
     "markeredgecolor": "black",
     "markeredgewidth": 0.5,
     "linestyle": "",
-}
-STAGES = {  # of a fit by the direct form: column `work` to (what to call it, colour)
-    "start": ("starts, one after another", "#C8C8C8"),
-    "direct": ("passes at lambda", "#0072B2"),
-    "relax": ("refits", "#009E73"),
-    "exact": ("passes on the true cost", "#5E3C99"),
-    "search": ("search", "#D55E00"),
 }
 LEAST = {"field": 0.01, "exkmc": 0.1}  # percent: what costs less is drawn there
 WIDE = 6.9  # inches: two columns of a paper
@@ -98,16 +77,18 @@ def grid(n, most_columns=3, height=2.2):
     return figure, list(axes.flat[:n])
 
 
+def style_of(method):
+    """Colour and marker of a method, as arguments of `Axes.plot`."""
+    look = LOOKS[method] if method in LOOKS else method_look(method)
+    fill = "none" if look.is_hollow else "full"
+    return {"color": look.color, "marker": look.marker, "fillstyle": fill}
+
+
 def logarithmic(ax, *names):
-    """Logarithmic axes with plain numbers at the powers of ten, or more where there are few."""
+    """Logarithmic axes with plain numbers; those of costs follow `scale_costs` instead."""
     for name in names:
         ax.set(**{f"{name}scale": "log"})
-        axis = getattr(ax, f"{name}axis")
-        low, high = getattr(ax, f"get_{name}lim")()
-        if high / max(low, 1e-12) < 30:
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
+        log_ticks(getattr(ax, f"{name}axis"))
 
 
 def legend_of(figure, axes):
@@ -129,21 +110,18 @@ def fronts(frame):
         for method in (oblique.PATH, oblique.THOROUGH):
             for i, (_, own) in enumerate(_sorted(part, method).groupby("seed")):
                 label = method if i == 0 else None
-                ax.plot(
-                    own["parameters"], own["cost"], "-", color=COLOURS[method], lw=0.8, label=label
-                )
-        for method in (oblique.NEWTON, oblique.LIBLINEAR):
+                style = style_of(method) | {"marker": "", "lw": 0.8, "label": label}
+                ax.plot(own["parameters"], own["cost"], **style)
+        points = ("CART", "ExKMC", "IMM", "ExGreedy", "ExShallow")
+        for method in (oblique.NEWTON, oblique.LIBLINEAR, *points):
             own = part[part["method"] == method]
-            ax.plot(own["parameters"], own["cost"], "o", color=COLOURS[method], label=method)
-        for method in ("CART", "ExKMC", "IMM", "ExGreedy", "ExShallow"):
-            own = part[part["method"] == method]
-            ax.plot(own["parameters"], own["cost"], "s", color=COLOURS[method], label=method)
+            ax.plot(own["parameters"], own["cost"], ls="", label=method, **style_of(method))
         own = papers[papers["data"] == data]
         if len(own):
             ax.plot(own["parameters"], own["cost"], label="TAO, the paper's table", **PAPER)
-        ax.set(title=title(data), xlabel="parameters")
-        logarithmic(ax, "x", "y")
-        ax.set_ylabel("cost over k-means, %")
+        ax.set(title=title(data), xlabel="parameters", ylabel="cost over k-means, %")
+        logarithmic(ax, "x")
+    scale_costs(*axes)
     legend_of(figure, axes)
     return figure
 
@@ -168,12 +146,13 @@ def along_mu(frame):
         axes[3 * i].set(title=f"{title(data)}: penalty method", ylabel="cost over k-means, %")
         axes[3 * i + 1].set(title=f"{title(data)}: penalty method", ylabel="non-zero weights")
         axes[3 * i + 2].set(title=f"{title(data)}: direct form", ylabel="cost over k-means, %")
+    scale_costs(*axes[::3], *axes[2::3])
     legend_of(figure, axes)
     return figure
 
 
 def _penalty_panels(left, right, frame):
-    """Cost and non-zero weights along mu; a dot is the direct fit."""
+    """Cost and non-zero weights along mu; a point is the direct fit."""
     names = {"published (LIBLINEAR)": oblique.LIBLINEAR, "published (our solver)": oblique.NEWTON}
     for name, method in names.items():
         own = frame[frame["method"] == name]
@@ -183,12 +162,14 @@ def _penalty_panels(left, right, frame):
             continue
         direct = own[own["work"] == mu_path.DIRECT_FIT].iloc[0]
         for ax, column in ((left, "cost"), (right, "non_zeros")):
-            style = {"color": COLOURS[method], "alpha": 0.8}
-            ax.plot(mu[is_along], own.loc[is_along, column], label=method, **style)
-            ax.plot(mu[is_along].min() / 1.5, direct[column], "o", **style)
+            style = style_of(method) | {"alpha": 0.8}
+            line = style | {"marker": "", "label": method}
+            ax.plot(mu[is_along], own.loc[is_along, column], **line)
+            ax.plot(mu[is_along].min() / 1.5, direct[column], **style)
     for ax in (left, right):
-        ax.set_xlabel("mu (dot: the direct fit)")
-        logarithmic(ax, "x", "y")
+        ax.set_xlabel("mu (point: the direct fit)")
+        logarithmic(ax, "x")
+    logarithmic(right, "y")
 
 
 def _direct_panel(ax, frame):
@@ -197,11 +178,11 @@ def _direct_panel(ax, frame):
     # Starts are trees of their own: a line from one to the next would mean nothing.
     on = own[own["work"] != "start"]
     ax.plot(on.index, on["cost"], "-", color="#888888", lw=0.6)
-    for stage, (words, colour) in STAGES.items():
+    for stage in own["work"].unique():
+        words, colour = STAGES[stage]
         part = own[own["work"] == stage]
         ax.plot(part.index, part["cost"], "o", color=colour, label=words, markersize=2.5)
-    ax.set_xlabel("tree looked at")
-    logarithmic(ax, "y")
+    ax.set_xlabel("number of the tree")
 
 
 def excesses(frame):
@@ -214,13 +195,13 @@ def excesses(frame):
         for method in exkmc.METHODS:
             own = part[part["method"] == method]
             means = np.maximum(own.groupby("leaves")["cost"].mean(), LEAST["exkmc"])
-            style = "o" if len(means) == 1 else "-" if len(means) > 5 else "o-"
-            size = 4 if len(means) == 1 else 2.5
-            ax.plot(means.index, means, style, color=COLOURS[method], label=method, markersize=size)
+            style = style_of(method) | {"markersize": 4 if len(means) == 1 else 3}
+            style |= {"marker": ""} if len(means) > 5 else {}
+            ax.plot(means.index, means, label=method, **style)
         ax.set(title=f"{title(data)}, k = {k:.0f}", xlabel="leaves", xlim=(0.9 * k, 4.2 * k))
-        logarithmic(ax, "y")
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.set_ylabel("cost over k-means, %")
+    scale_costs(*axes)
     legend_of(figure, axes)
     return figure
 
@@ -234,16 +215,12 @@ def field_fronts(frame, size="parameters", cost="cost"):
             if method not in DRAWN:
                 continue
             front = _front(own.sort_values([size, "cost"]))
-            ax.plot(
-                front[size],
-                np.maximum(front[cost], LEAST["field"]),
-                "o-",
-                color=COLOURS[method],
-                label=method,
-            )
+            costs = np.maximum(front[cost], LEAST["field"])
+            ax.plot(front[size], costs, label=method, **style_of(method))
         ax.set(title=title(data), xlabel=size)
-        logarithmic(ax, "x", "y")
+        logarithmic(ax, "x")
         ax.set_ylabel("cost over k-means, %" if cost == "cost" else "cost on new rows, %")
+    scale_costs(*axes)
     legend_of(figure, axes)
     return figure
 
@@ -267,7 +244,7 @@ def critical_difference(frame, budget):
         is_left = i < half
         depth = -0.9 * (i if is_left else n - 1 - i) - 1.2
         edge = 0.85 if is_left else n + 0.15
-        ax.plot([rank, rank, edge], [2, depth, depth], color=COLOURS.get(name, "black"), lw=0.8)
+        ax.plot([rank, rank, edge], [2, depth, depth], color=style_of(name)["color"], lw=0.8)
         side = "right" if is_left else "left"
         ax.text(edge, depth, f" {name} {rank:.1f} ", ha=side, va="center", clip_on=False)
     _bars(ax, found)

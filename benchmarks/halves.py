@@ -6,8 +6,9 @@
 Half of the rows are fitted, with their own KMeans(k, n_init=10, random_state=0) as the free
 clustering; "new" is the cost on the other half. Costs are read off at some sizes between the trees
 of several lambda, and are means over splits and seeds, with the standard error of the new ones.
-The steps: nodes refitted on the features they have; then tuned to the true cost of the rows alone;
-or, in place of that, of the rows and noisy copies; and the search over structure after it.
+The steps: nodes refitted on the features they have, and then tuned to the true cost, all on the
+rows alone; the same with all passes on the rows and noisy copies of them; and the search over
+structure after it.
 """
 
 import argparse
@@ -31,7 +32,9 @@ class Copies(Oblique):
 
 
 class Refits(Copies):
-    """Refits alone."""
+    """Refits alone, on the rows alone."""
+
+    finds_with_copies = False
 
     def refit(self, search, state, lambda_):
         """The refitted state."""
@@ -43,7 +46,9 @@ class Refits(Copies):
 
 
 class RowsAlone(Copies):
-    """The true cost of the rows that are seen."""
+    """Passes on the true cost of the rows that are seen."""
+
+    finds_with_copies = False
 
     def refit(self, search, state, lambda_):
         """The refitted state."""
@@ -57,7 +62,7 @@ class RowsAlone(Copies):
 STEPS = {
     "refits": (Refits(), "fast"),
     "true cost, rows alone": (RowsAlone(), "fast"),
-    "true cost, copies, too": (Copies(), "fast"),
+    "all passes, copies, too": (Copies(), "fast"),
     "and search, fast": (Oblique(), "fast"),
     "and search, thorough": (Oblique(), "thorough"),
 }

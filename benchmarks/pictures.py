@@ -31,9 +31,7 @@ def digits():
     data = load_digits()
     X = data.data / 16
     model = TAOClustering(10, lambda_=8, depth=5, random_state=0).fit(X)
-    return _draw(
-        "digits", model, X, y=data.target, image_shape=(8, 8), panels=("mask", "centers", "history")
-    )
+    return _draw("digits", model, X, y=data.target, image_shape=(8, 8), panels=("mask", "centers"))
 
 
 def fashion_mnist():
@@ -51,7 +49,7 @@ def fashion_mnist():
         y=y,
         class_names=FASHION,
         image_shape=(28, 28),
-        panels=("mask", "centers", "history"),
+        panels=("mask", "centers"),
     )
 
 

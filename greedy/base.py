@@ -9,12 +9,13 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tao_cluster._utils.options import with_plain_numbers
-from tao_cluster.base import TreeClustering
+from tao_cluster.base import LEAF_SIZES, TreeClustering
 from tao_cluster.objectives import KMeans, KMedians, Objective
 from tao_cluster.problem.problem import Result
+from tao_cluster.tree.leaf_size import LeafSize
 
 from .builder_input import BuilderInput
-from .growth import history, with_midpoints
+from .growth import history, with_full_leaves, with_placed_tests
 
 # Cost functions by name; builder_input.DISTANCES has the same keys.
 OBJECTIVES = {"kmeans": KMeans(), "kmedians": KMedians()}
@@ -24,6 +25,7 @@ POSITIVE = Interval(Integral, 1, None, closed="left")
 # Constraints of the parameters that all estimators share, for scikit-learn's validation.
 CONSTRAINTS = {
     "n_clusters": [POSITIVE],
+    "min_samples_leaf": LEAF_SIZES,
     "reference": [None, "array-like", HasMethods("fit")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
@@ -68,6 +70,8 @@ class GreedyTree(TreeClustering):
     reference: Any = None
     standardize: bool = False
     midpoints: bool = True
+    ties: str = "widest"
+    min_samples_leaf: int | float = 1
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -85,6 +89,7 @@ class GreedyTree(TreeClustering):
         **CONSTRAINTS,
         "standardize": ["boolean"],
         "midpoints": ["boolean"],
+        "ties": [StrOptions({"widest", "first"})],
     }
 
     def build(self, X, labels, centers, sample_weight, rng=None, distances=None):
@@ -120,7 +125,10 @@ class GreedyTree(TreeClustering):
         plain = with_plain_numbers(self)
         terms = (plain.n_jobs, distances, plain.objective)
         points = BuilderInput.from_centers(X, centers, sample_weight, None, labels, *terms)
-        return plain._finish(plain._grow(points, rng), points)[0]
+        units = (points.weight, points.weight > 0)  # each row counts once
+        size = LeafSize.from_parameter(plain.min_samples_leaf, *units)
+        points = replace(points, leaf_size=size)
+        return plain._finish(plain._full_growth(points, rng), points)[0]
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):
         """Return minus the surrogate cost: the cost with the reference centres.
@@ -137,8 +145,11 @@ class GreedyTree(TreeClustering):
 
     def _fit_tree(self, problem):
         points = self._points(problem)
-        growth = without_redundant_splits(self._grow(points, self.random_state))
+        growth = without_redundant_splits(self._full_growth(points, self.random_state))
         return self._result(growth, points)
+
+    def _full_growth(self, points, random_state):
+        return with_full_leaves(self._grow(points, random_state), points)
 
     def _points(self, problem, labels=None):
         """Return the rows, weights and reference centres of a problem as a BuilderInput."""
@@ -150,6 +161,7 @@ class GreedyTree(TreeClustering):
             labels=labels,
             n_jobs=self.n_jobs,
             objective=self.objective,
+            leaf_size=problem.leaf_size,
         )
 
     def _result(self, growth, points):
@@ -161,22 +173,26 @@ class GreedyTree(TreeClustering):
     def _finish(self, growth, points):
         """Convert a Growth to a Tree; return the tree and the leaf of each row.
 
-        If `midpoints` is True, thresholds move to midpoints; see :func:`with_midpoints`. If it is
-        False, None is returned in place of the leaves.
+        The features and thresholds of tests follow `ties` and `midpoints`; see
+        :func:`with_placed_tests`. If neither moves a test, None is returned in place of the leaves.
         """
-        tree = growth.to_tree(points.n_features)
-        if not self.midpoints:
+        tree, is_widest = growth.to_tree(points.n_features), self.ties == "widest"
+        if not (self.midpoints or is_widest):
             return tree, None
         if not self.sees_centers:
             points = replace(points, centers=points.centers[:0])
-        return with_midpoints(tree, points)
+        return with_placed_tests(tree, points, is_widest, self.midpoints)
 
     def _attributes(self, inputs, rows, problem, result):
         fitted = super()._attributes(inputs, rows, problem, result)
-        # Cuts were made in standardised columns. `tree_` has the thresholds in the units of X.
+        # Cuts were made in standardised columns, before tests were placed. `tree_` has the features
+        # and thresholds in the units of X.
+        tree = fitted["tree_"]
         for record in fitted["history_"]:
+            if "feature" in record:
+                record["feature"] = int(tree.split(record["node"])[0][0])
             if "threshold" in record:
-                record["threshold"] = float(fitted["tree_"].threshold[record["node"]])
+                record["threshold"] = float(tree.threshold[record["node"]])
         return fitted
 
 

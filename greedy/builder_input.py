@@ -56,6 +56,8 @@ class BuilderInput:
         Number of threads. They share the features, and the result is the same for any number.
     space : array or CSR matrix of shape (n, m)
         The rows in the space in which they are clustered: the embedding, or the same object as X.
+    leaf_size : LeafSize, optional
+        The minimum size of leaves.
 
     Notes
     -----
@@ -79,6 +81,7 @@ class BuilderInput:
     distance_range: np.ndarray
     n_jobs: int = 1
     space: Any = None
+    leaf_size: Any = None
 
     @classmethod
     def from_centers(
@@ -91,6 +94,7 @@ class BuilderInput:
         n_jobs=None,
         distances=None,
         objective="kmeans",
+        leaf_size=None,
     ):
         """Validate the input and compute the distances to the centres.
 
@@ -114,6 +118,7 @@ class BuilderInput:
         objective : {"kmeans", "kmedians"}
             The cost: "kmeans" is the squared Euclidean distance, "kmedians" the L1 distance. It
             has no effect if `distances` is given.
+        leaf_size : LeafSize, optional
 
         Returns
         -------
@@ -160,10 +165,11 @@ class BuilderInput:
             distance_range=distance_range,
             n_jobs=effective_n_jobs(n_jobs),
             space=space,
+            leaf_size=leaf_size,
         )
 
     @classmethod
-    def from_labels(cls, X, labels, weight, n_jobs=None):
+    def from_labels(cls, X, labels, weight, n_jobs=None, leaf_size=None):
         """Return the input of a method that uses labels of the rows, but no centres.
 
         Parameters
@@ -172,6 +178,7 @@ class BuilderInput:
         labels : int64 array of shape (n,)
         weight : float64 array of shape (n,), positive
         n_jobs : int, optional
+        leaf_size : LeafSize, optional
         """
         n_rows, blank = X.shape[0], np.zeros(X.shape[0])
         return cls(
@@ -185,10 +192,11 @@ class BuilderInput:
             nearest=blank,
             distance_range=blank,
             n_jobs=effective_n_jobs(n_jobs),
+            leaf_size=leaf_size,
         )
 
     @classmethod
-    def from_distances(cls, X, distances, weight, n_jobs=1):
+    def from_distances(cls, X, distances, weight, n_jobs=1, leaf_size=None):
         """Return the input of a method that uses the cost of each label per row, but no centres.
 
         Parameters
@@ -198,6 +206,7 @@ class BuilderInput:
             Cost of each row under each label.
         weight : float64 array of shape (n,), positive
         n_jobs : int
+        leaf_size : LeafSize, optional
         """
         n, k = distances.shape
         labels, _, nearest, _, distance_range = nearest_two(distances, np.arange(n), np.arange(k))
@@ -212,6 +221,7 @@ class BuilderInput:
             nearest=nearest,
             distance_range=distance_range,
             n_jobs=n_jobs,
+            leaf_size=leaf_size,
         )
 
     @property

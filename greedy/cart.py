@@ -4,6 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
+from joblib import effective_n_jobs
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from tao_cluster._utils.options import resolve
@@ -11,7 +12,10 @@ from tao_cluster.base import TreeClustering
 from tao_cluster.initial_trees.cart import cart_tree
 from tao_cluster.objectives import Objective
 from tao_cluster.optimize.settings import OBJECTIVES
+from tao_cluster.optimize.trimming import at_widest_margins
 from tao_cluster.problem.problem import Result
+from tao_cluster.tree.leaf_size import with_leaf_size
+from tao_cluster.tree.routing import kernel_arrays
 
 from .base import CONSTRAINTS, Method
 
@@ -42,6 +46,11 @@ class CART(TreeClustering):
     standardize : bool, default=False
         As in :class:`tao_cluster.TAOClustering`. It changes the free clustering and the costs;
         CART's splits do not depend on the scale of the columns.
+    ties : {"widest", "first"}, default="widest"
+        As in :class:`greedy.IMM`. "first" takes the features that scikit-learn chooses.
+    min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
+        Minimum size of each leaf that a split makes. An int is a number of rows of positive weight,
+        whatever their weights. A float is a share of the total weight of the rows.
     n_jobs : int, default=None
         Number of threads that route rows.
     random_state : int, RandomState instance or None, default=None
@@ -73,6 +82,8 @@ class CART(TreeClustering):
     objective: Any = "kmeans"
     reference: Any = None
     standardize: bool = False
+    ties: str = "widest"
+    min_samples_leaf: int | float = 1
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -81,6 +92,7 @@ class CART(TreeClustering):
         "max_leaves": [None, Interval(Integral, 2, None, closed="left")],
         "objective": [StrOptions(set(OBJECTIVES)), HasMethods("distances")],
         "standardize": ["boolean"],
+        "ties": [StrOptions({"widest", "first"})],
     }
 
     def _method(self):
@@ -89,5 +101,12 @@ class CART(TreeClustering):
     def _fit_tree(self, problem):
         max_leaves = 2 * self.n_clusters if self.max_leaves is None else self.max_leaves
         terms = (max_leaves, problem.weight, self.random_state)
-        tree = cart_tree(problem.X, problem.free.labels, *terms)
-        return Result(tree.prune(), {"n_iter_": 1})
+        size = problem.leaf_size
+        least = 1 if size is None else size.parameter(problem.weight)
+        tree = cart_tree(problem.X, problem.free.labels, *terms, min_samples_leaf=least).prune()
+        view, n_jobs = kernel_arrays(problem.X), effective_n_jobs(self.n_jobs)
+        tree, leaf_of_row = with_leaf_size(tree, view, size, n_jobs)
+        if self.ties == "widest":
+            terms = (leaf_of_row, view, problem.weight, n_jobs)
+            tree = at_widest_margins(tree, *terms, is_middle=True)
+        return Result(tree, {"n_iter_": 1})

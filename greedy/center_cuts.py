@@ -10,6 +10,7 @@ from .base import CostTree
 from .builder_input import BuilderInput
 from .cuts import separating_cut
 from .growth import Cut, grow
+from .leaf_limits import clipped
 from .nodes import fixed_labels_node, is_too_coarse, nearest_labels_node, refined_cap
 
 
@@ -55,6 +56,15 @@ class IMM(CostTree):
     midpoints : bool, default=True
         Whether to put thresholds halfway between the neighbouring values on their two sides.
         Otherwise a threshold is a value of the data or of a centre, as in the published programs.
+    ties : {"widest", "first"}, default="widest"
+        Which of the features to test that divide the rows and centres of a node alike. "widest"
+        takes the one with the largest gap between the two sides, divided by the standard deviation
+        of the feature over the rows of the node (ties: the lowest feature). On new rows, such a
+        test errs least. "first" takes the lowest feature, as the published programs do.
+    min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
+        Minimum size of each leaf that a cut makes. An int is a number of rows of positive weight,
+        whatever their weights. A float is a share of the total weight of the rows. With 1, the
+        default, there is no minimum: the published algorithms may leave a leaf without rows.
     n_jobs : int, default=None
         Number of threads that search the features; the tree is the same for any number.
     random_state : int, RandomState instance or None, default=None
@@ -195,10 +205,20 @@ def separate_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False
     The parameters are those of :class:`SeparateCenters`.
     """
     rule = SeparateCenters(points, keep_labels, depth_factor, is_ratio)
-    root = CenterLeaf(points.rows, np.arange(len(points.centers)))
+    root = CenterLeaf(points.rows, np.arange(len(points.centers)), cell=points.rows)
     growth = Growth()
-    grow(growth, {growth.add(root.label): root}, rule)
+    leaves = {growth.add(root.label): root}
+    grow(growth, leaves, rule)
+    if points.leaf_size is not None:
+        for node, leaf in leaves.items():
+            growth.label[node] = _cheapest_center(points, leaf)
     return growth
+
+
+def _cheapest_center(points, leaf):
+    """Return the centre of a leaf with the smallest cost for its rows; ties go to the lowest."""
+    costs = points.weight[leaf.rows] @ points.distances[leaf.rows][:, leaf.centers]
+    return int(leaf.centers[costs.argmin()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,13 +226,15 @@ class CenterLeaf:
     """Rows and reference centres (increasing int64 arrays) in the cell of a leaf.
 
     `path` lists the branches (feature, is_left) from the root. `is_complete` is False if a row of
-    the cell has been dropped, because a cut separated it from its centre.
+    the cell has been dropped, because a cut separated it from its centre. `cell` is the rows with
+    those that have been dropped.
     """
 
     rows: np.ndarray
     centers: np.ndarray
     path: tuple = ()
     is_complete: bool = True
+    cell: np.ndarray | None = None
 
     @property
     def label(self):
@@ -247,15 +269,18 @@ class SeparateCenters:
         return np.inf if len(leaf.centers) > 1 else 0.0
 
     def search(self, leaf):
-        """Return the best cut between centres of the leaf, or None if they all coincide."""
-        best = self._best(leaf, leaf.is_complete)
+        """Return the best cut between centres of the leaf, or None if there is none."""
+        points = clipped(self.points, leaf.cell)
+        if points is None:
+            return None
+        best = self._best(points, leaf, leaf.is_complete)
         if best is None and not leaf.is_complete:
-            best = self._best(leaf, True)
+            best = self._best(points, leaf, True)
         return best and Cut(best[1], best[2], np.inf)
 
-    def _best(self, leaf, all_left):
-        node, depth = self._node(leaf, all_left)
-        best = self._search(node, depth)
+    def _best(self, points, leaf, all_left):
+        node, depth = self._node(points, leaf, all_left)
+        best = self._search(points, node, depth)
         if best is not None and is_too_coarse(node):
             weight = self.points.weight[node.rows]
             # With `is_ratio`, the cost was divided by the number of centres on the side with fewer
@@ -263,25 +288,25 @@ class SeparateCenters:
             times = len(leaf.centers) // 2 if self.is_ratio else 1
             most = refined_cap(best[0] / depth.unit * times, weight, node.scale)
             if most is not None:
-                best = self._search(*self._node(leaf, all_left, most))
+                best = self._search(points, *self._node(points, leaf, all_left, most))
         return best
 
-    def _node(self, leaf, all_left, most=np.inf):
-        terms = (self.points, leaf.rows, leaf.centers)
+    def _node(self, points, leaf, all_left, most=np.inf):
+        terms = (points, leaf.rows, leaf.centers)
         if self.keep_labels:
             return fixed_labels_node(*terms, all_left, self.is_ratio, most)
         return nearest_labels_node(*terms, self.depth_factor, leaf.path, most)
 
-    def _search(self, node, depth):
-        return self.points.best_cut(
-            separating_cut, self.points.inverse_index(node.rows), node, depth
-        )
+    def _search(self, points, node, depth):
+        return points.best_cut(separating_cut, points.inverse_index(node.rows), node, depth)
 
     def split(self, leaf, cut):
         """Return the two leaves into which a cut divides the rows and centres of a leaf."""
-        rows_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
-        is_left = self.points.centers[:, cut.feature] <= cut.threshold
-        parts = []
+        terms = (cut.feature, cut.threshold)
+        rows_left, is_left = self.points.goes_left(leaf.rows, *terms), self._centers_left(cut)
+        has_dropped = len(leaf.cell) > len(leaf.rows) and self.points.leaf_size is not None
+        cell_left = self.points.goes_left(leaf.cell, *terms) if has_dropped else rows_left
+        cell, parts = leaf.cell if has_dropped else leaf.rows, []
         for goes_left in (True, False):
             rows = everything = leaf.rows[rows_left == goes_left]
             if self.keep_labels:
@@ -289,5 +314,9 @@ class SeparateCenters:
             centers = leaf.centers[is_left[leaf.centers] == goes_left]
             path = (*leaf.path, (cut.feature, goes_left))
             is_complete = leaf.is_complete and len(rows) == len(everything)
-            parts.append(CenterLeaf(rows, centers, path, is_complete))
+            own = cell[cell_left == goes_left] if has_dropped else everything
+            parts.append(CenterLeaf(rows, centers, path, is_complete, own))
         return tuple(parts)
+
+    def _centers_left(self, cut):
+        return self.points.centers[:, cut.feature] <= cut.threshold

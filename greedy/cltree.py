@@ -69,7 +69,7 @@ class CLTree(CostTree):
         leaf.
     min_rd : float, default=0.1
         Relative density above which a region is merged with its sibling.
-    objective, reference, standardize, midpoints, n_jobs, random_state
+    objective, reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes and errors are also those of :class:`IMM`.
 
     Notes

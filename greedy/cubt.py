@@ -16,6 +16,7 @@ from .builder_input import BuilderInput
 from .cuts.impurity import DevianceNode, deviance_cut
 from .growth import Cut, grow
 from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
+from .leaf_limits import clipped
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -57,7 +58,7 @@ class CUBT(CostTree):
         deviations with ``standardize=True``.
     quantile : float in (0, 1], default=0.2
         Share of the smallest distances that define the dissimilarity (the paper's delta).
-    objective, reference, standardize, midpoints, n_jobs, random_state
+    objective, reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes and errors are also those of :class:`IMM`.
 
     Notes
@@ -156,7 +157,9 @@ class CutDeviance:
 
     def search(self, leaf):
         """Return the cut that reduces the deviance most, or None if none reaches `least`."""
-        points = self.points
+        points = clipped(self.points, leaf.rows)
+        if points is None:
+            return None
         node = DevianceNode(leaf.rows, points.weight, leaf.weight, leaf.mean, leaf.deviance)
         best = points.best_cut(deviance_cut, self.view, points.inverse_index(leaf.rows), node)
         if best is None:

@@ -46,7 +46,7 @@ class DPTree(CostTree):
         sides. Otherwise they lie halfway between two centres, as in the paper.
     n_jobs : int, default=None
         Number of threads that route rows. The search itself uses one thread.
-    objective, reference, standardize, random_state
+    objective, reference, standardize, ties, min_samples_leaf, random_state
         As in :class:`IMM`. The attributes, errors and memory are also those of :class:`IMM`.
 
     Notes

@@ -49,7 +49,7 @@ class ExKCenter(GreedyTree):
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering. None is :class:`tao_cluster.objectives.FarthestFirst`; other values
         are as in :class:`IMM`.
-    standardize, midpoints, n_jobs, random_state
+    standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The errors are also those of :class:`IMM`.
 
     Attributes

@@ -20,6 +20,7 @@ from .builder_input import BuilderInput
 from .center_cuts import separate_centers
 from .cuts import N_EDGES, gini_cut, sparse_savings_bounds, surrogate_cut
 from .growth import Cut, grow, warn_interrupted
+from .leaf_limits import clipped
 from .nodes import SurrogateNode, impurity_node, surrogate_node
 
 
@@ -50,7 +51,7 @@ class ExKMC(GreedyTree):
     base : {"imm", "none"}, default="imm"
         Tree to start from: "imm" is the tree of :class:`IMM` with one leaf per cluster, "none" is
         a single leaf.
-    reference, standardize, midpoints, n_jobs, random_state
+    reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The cost is that of k-means.
 
     Attributes
@@ -132,7 +133,8 @@ class ExKMC(GreedyTree):
 
     def _attributes(self, inputs, rows, problem, result):
         fitted = super()._attributes(inputs, rows, problem, result)
-        fitted["_growth"].splits = Growth.from_tree(fitted["tree_"]).splits
+        growth, placed = fitted["_growth"], Growth.from_tree(fitted["tree_"])
+        growth.left, growth.right, growth.splits = placed.left, placed.right, placed.splits
         return fitted
 
     def _grow(self, points, random_state):
@@ -297,23 +299,26 @@ class CutSurrogate:
 
         If no cut saves more than `price`, the result depends on `cuts_impure` (see the class).
         """
-        cut = self._saving(leaf)
-        return self._purest(leaf) if cut is None and self.cuts_impure else cut
+        points = clipped(self.points, leaf.node.rows)
+        if points is None:
+            return None
+        cut = self._saving(leaf, points)
+        return self._purest(leaf, points) if cut is None and self.cuts_impure else cut
 
-    def _purest(self, leaf):
+    def _purest(self, leaf, points):
         """Return the cut that reduces the Gini impurity of a leaf most.
 
         The classes are the nearest centres. The gain is the relative reduction minus 2, so that
         it is always negative.
         """
-        node, points = leaf.node, self.points
+        node = leaf.node
         mixed = impurity_node(points, node.rows)
         best = points.best_cut(gini_cut, points.inverse_index(node.rows), mixed)
         return best and Cut(best[1], best[2], -best[0] - 2.0)
 
-    def _saving(self, leaf):
+    def _saving(self, leaf, points):
         """Return the cut that saves most, or None if no cut saves more than `price`."""
-        node, points = leaf.node, self.points
+        node = leaf.node
         misplaced = node.rows[points.distances[node.rows, node.best_label] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
         edges = points.distinct_values(misplaced[spaced_rows(len(misplaced), n)])

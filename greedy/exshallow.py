@@ -13,6 +13,7 @@ from tao_cluster._utils.warnings import warn
 from tao_cluster.problem.problem import Problem, Result
 from tao_cluster.reference import FreeClustering, cost_increase, optimal_centers
 from tao_cluster.tree.conditions import explanation_sizes
+from tao_cluster.tree.leaf_size import LeafSize
 
 from .base import OBJECTIVES, POSITIVE, CostTree, GreedyTree
 from .center_cuts import separate_centers
@@ -40,7 +41,7 @@ class ExShallow(CostTree):
     depth_factor : float >= 0, default=0.03
         Penalty per level of expected depth (the paper's lambda), relative to the cost of the
         node. Larger values give shallower trees; 0 gives :class:`ExGreedy`.
-    objective, reference, standardize, midpoints, n_jobs, random_state
+    objective, reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes, errors and memory are also those of :class:`IMM`.
 
     Examples
@@ -85,7 +86,7 @@ class ExShallowSearch(GreedyTree):
         as few as the goal for the cost allows. Without any goal this is ExShallow.
     max_iter : int, default=12
         Maximum number of trees that are built.
-    reference, standardize, midpoints, n_jobs, random_state
+    reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The cost is that of k-means.
 
     Attributes
@@ -135,7 +136,8 @@ class ExShallowSearch(GreedyTree):
         data = objective.prepare(X)
         inertia = objective.value(data, labels, sample_weight, centers)
         free = FreeClustering(labels, centers, inertia)
-        problem = Problem(X, X, objective, data, sample_weight, free)
+        size = LeafSize.from_parameter(self.min_samples_leaf, sample_weight, np.ones(len(labels)))
+        problem = Problem(X, X, objective, data, sample_weight, free, leaf_size=size)
         return with_plain_numbers(self)._fit_tree(problem).tree
 
     def _fit_tree(self, problem):

@@ -15,6 +15,7 @@ from .base import GreedyTree, Method
 from .builder_input import BuilderInput
 from .cuts import spacing_cut
 from .growth import Cut, grow
+from .leaf_limits import clipped
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +38,7 @@ class ExSingleLink(GreedyTree):
     ----------
     n_clusters : int, default=8
         Number of clusters, which is also the number of leaves.
-    standardize, midpoints, n_jobs
+    standardize, midpoints, ties, min_samples_leaf, n_jobs
         As in :class:`IMM`.
     random_state : ignored
         Nothing is random. The parameter exists since all other methods have it.
@@ -89,7 +90,8 @@ class ExSingleLink(GreedyTree):
     def _fit_tree(self, problem):
         """Return the tree, with `spacing_` and `free_spacing_` among its attributes."""
         labels, weight = problem.free.labels, problem.weight
-        points = BuilderInput.from_labels(problem.X, labels, weight, self.n_jobs)
+        terms = (problem.X, labels, weight, self.n_jobs, problem.leaf_size)
+        points = BuilderInput.from_labels(*terms)
         found = self._result(separate_spanned(points, problem.data), points)
         leaves = found.leaves(problem, points.n_jobs)
 
@@ -168,10 +170,13 @@ class WidestCuts:
 
     def search(self, leaf):
         """Return the cut with the largest spacing, or None if all rows are equal in X."""
-        place = np.empty(self.points.X.shape[0], np.int64)
+        points = clipped(self.points, leaf.rows)
+        if points is None:
+            return None
+        place = np.empty(points.X.shape[0], np.int64)
         place[leaf.rows] = np.arange(len(leaf.rows))
         terms = (leaf.rows, place[leaf.edges.ends], leaf.edges.squared)
-        best = self.points.best_cut(spacing_cut, self.points.inverse_index(leaf.rows), *terms)
+        best = points.best_cut(spacing_cut, points.inverse_index(leaf.rows), *terms)
         return best and Cut(best[1], best[2], -best[0])
 
     def split(self, leaf, cut):

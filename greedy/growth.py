@@ -9,6 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tao_cluster._utils.warnings import warn
 from tao_cluster.tree import Split
+from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.leaf_size import without_small_leaves
+from tao_cluster.tree.margins import widest_gap, with_gaps
 from tao_cluster.tree.routing import kernel_arrays, project
 from tao_cluster.tree.tree import midpoint
 
@@ -127,16 +130,39 @@ def warn_interrupted(growth, max_leaves):
     )
 
 
-def with_midpoints(tree, points):
-    """Move each threshold to the midpoint between the nearest values on its two sides.
+def with_full_leaves(growth, points):
+    """Return the growth without cuts that leave fewer rows on a side than `points.leaf_size`.
 
-    These are values of the tested feature, of the rows and the reference centres that reach the
-    node. All rows and centres take the same path as before.
+    The rows of the smaller side go to the other one. This is for methods whose rules do not know
+    the limit; the others make no such cut.
+    """
+    view, size = kernel_arrays(points.X), points.leaf_size
+    if size is None:
+        return growth
+    tree = growth.to_tree(points.n_features)
+    leaf_of_row = tree.route(view, points.rows, n_jobs=points.n_jobs)
+    rows = (points.rows, leaf_of_row)
+    full, leaf_of_row = without_small_leaves(tree, *rows, view, size, points.n_jobs)
+    if full is tree:
+        return growth
+    return Growth.from_tree(full.prune(full.node_counts(leaf_of_row)))
+
+
+def with_placed_tests(tree, points, is_widest=True, at_midpoints=True):
+    """Choose the features and thresholds of tests among those that divide the rows alike.
+
+    The rows and the reference centres that reach a node stay on their sides.
 
     Parameters
     ----------
     tree : Tree
     points : BuilderInput
+    is_widest : bool
+        Whether each test of one feature moves to the feature with the widest margin; see
+        :mod:`tao_cluster.tree.margins`.
+    at_midpoints : bool
+        Whether each threshold moves to the midpoint between the nearest values, of rows and
+        centres, on its two sides.
 
     Returns
     -------
@@ -146,22 +172,27 @@ def with_midpoints(tree, points):
     """
     arrays = kernel_arrays(points.X)
     rows_of = {0: (points.rows, np.arange(len(points.centers)))}
-    updates = {}
+    updates, gaps = {}, {}
     for node in tree.decision_nodes:
         rows, centers = rows_of.pop(node)
         split, threshold = tree.split(node), tree.threshold[node]
         values = project(arrays, rows, *split)
         center_values = project(points.centers, centers, *split)
+        goes_left, is_left = values <= threshold, center_values <= threshold
+        if is_widest and len(split[0]) == 1:
+            places = points.centers[centers[is_left]], points.centers[centers[~is_left]]
+            terms = (split[0][0], points.weight[rows], None, places)
+            gaps[node] = widest_gap(arrays, rows, goes_left, *terms)
         both = np.concatenate([values, center_values])
-        below, above = both <= threshold, both > threshold
-        if below.any() and above.any():
-            updates[node] = (split, midpoint(both[below].max(), both[above].min()))
+        below = np.concatenate([goes_left, is_left])
+        if at_midpoints and below.any() and not below.all():
+            updates[node] = (split, midpoint(both[below].max(), both[~below].min()))
         for child, is_row, is_center in (
-            (tree.children_left[node], values <= threshold, center_values <= threshold),
-            (tree.children_right[node], values > threshold, center_values > threshold),
+            (tree.children_left[node], goes_left, is_left),
+            (tree.children_right[node], ~goes_left, ~is_left),
         ):
             rows_of[child] = (rows[is_row], centers[is_center])
     leaf_of_row = np.full(len(points.weight), -1, np.int32)
     for leaf, (rows, _) in rows_of.items():
         leaf_of_row[rows] = leaf
-    return tree.with_splits(updates), leaf_of_row
+    return with_gaps(tree.with_splits(updates), gaps, at_midpoints), leaf_of_row

@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, GreedyTree
 from .cuts import KauriNode, cut_sum_cache, kauri_cuts, side_sums
 from .growth import warn_interrupted
 from .leaf_clusters import match_labels
-from .sorted_columns import ROUNDING, SortedColumns, first_best
+from .sorted_columns import SortedColumns, first_best
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -47,7 +48,7 @@ class Kauri(GreedyTree):
     max_leaves : int, default=None
         Maximum number of leaves. None means the number of clusters; most clusters then have
         one leaf each.
-    reference, standardize, midpoints, n_jobs, random_state
+    reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes and errors are also those of :class:`IMM`; the cost is
         that of k-means.
 
@@ -183,7 +184,7 @@ class _Partition:
         self._leaves = {}
         self._sums, self._masses = np.zeros((0, self._space.shape[1])), np.zeros(0)
         self._products = np.zeros((len(points.weight), n_clusters + 1))
-        self._tolerance = ROUNDING * float(points.weight @ _squares(self._space))
+        self._tolerance = TIE * float(points.weight @ _squares(self._space))
 
     def start(self, root):
         """Put all rows into one leaf, the node number `root`, and into cluster 0."""
@@ -217,8 +218,10 @@ class _Partition:
         leaf = self._leaves[node]
         goes_left = self._points.goes_left(leaf.rows, cut.feature, cut.threshold)
         parts = ((leaf.rows[goes_left], cut.left), (leaf.rows[~goes_left], cut.right))
-        n = len(self._products)
-        return [self._leaf(rows, leaf.order.part(rows, n), cluster) for rows, cluster in parts]
+        return [
+            self._leaf(rows, leaf.order.part(self._points, rows), cluster)
+            for rows, cluster in parts
+        ]
 
     def replace(self, node, children, halves):
         """Replace a leaf by its halves."""

@@ -1,6 +1,6 @@
 """KDTree: cuts at the median of the feature of largest variance (a baseline)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from .base import POSITIVE, CostTree
 from .builder_input import BuilderInput
 from .exkmc import SurrogateLeaf
 from .growth import Cut, grow
+from .leaf_limits import clipped
 from .nodes import surrogate_node
 
 _DIGITS = 9  # variances that agree in this many significant digits count as equal
@@ -37,9 +38,10 @@ class KDTree(CostTree):
     max_leaves : int, default=None
         Maximum number of leaves. None means twice the number of clusters. With fewer leaves than
         clusters, some clusters have no rows.
-    objective, reference, standardize, midpoints, n_jobs, random_state
+    objective, reference, standardize, midpoints, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. Variances are those of the standardised columns with
-        ``standardize=True``. The attributes and errors are also those of :class:`IMM`.
+        ``standardize=True``. The attributes and errors are also those of :class:`IMM`. There is no
+        parameter `ties`, because the variances choose the features.
 
     Notes
     -----
@@ -55,6 +57,7 @@ class KDTree(CostTree):
     """
 
     max_leaves: int | None = None
+    ties: str = field(default="first", init=False)  # not a parameter: variances choose the feature
 
     _parameter_constraints: ClassVar[dict] = {
         **CostTree._parameter_constraints,
@@ -89,12 +92,14 @@ class CutMedian:
 
     def search(self, leaf):
         """Return the cut at the median of the most variable feature; None if all rows are equal."""
-        rows = leaf.node.rows
+        rows, points = leaf.node.rows, clipped(self.points, leaf.node.rows)
+        if points is None:
+            return None
         part, power = np.frexp(self._variance(rows))
         # Variances are rounded, since otherwise the rounding errors of sums would decide ties.
         rounded = np.ldexp(np.round(part, _DIGITS), power)
         for feature in np.argsort(-rounded, kind="stable"):
-            threshold = self._median(rows, int(feature))
+            threshold = self._median(points, rows, int(feature))
             if threshold is not None:
                 return Cut(int(feature), threshold, self.upper_bound(leaf))
         return None
@@ -112,13 +117,13 @@ class CutMedian:
         mean = np.average(X, axis=0, weights=weight)
         return np.average((X - mean) ** 2, axis=0, weights=weight)
 
-    def _median(self, rows, feature):
+    def _median(self, points, rows, feature):
         """Return the value at which the weights of both sides differ least (ties: the lowest).
 
         Return None if all rows have the same value.
         """
-        values, place = np.unique(self.points.column(rows, feature), return_inverse=True)
+        values, place = np.unique(points.column(rows, feature), return_inverse=True)
         if len(values) < 2:
             return None
-        below = np.bincount(place.ravel(), self.points.weight[rows]).cumsum()
+        below = np.bincount(place.ravel(), points.weight[rows]).cumsum()
         return float(values[np.abs(2 * below[:-1] - below[-1]).argmin()])

@@ -19,6 +19,9 @@ from tao_cluster.problem.problem import Result
 from tao_cluster.reference import fit_reference
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import grow_breadth_first
+from tao_cluster.tree.leaf_size import with_leaf_size
+from tao_cluster.tree.margins import TIE
+from tao_cluster.tree.routing import kernel_arrays
 
 from .base import CONSTRAINTS, Method
 from .leaf_clusters import match_labels, relabeled
@@ -27,7 +30,6 @@ _PARAMETERS = ("weights_", "means_", "covariances_")
 
 _GRID = 32  # thresholds between two means that are tried before the best one is refined
 _STEPS = 60  # steps of the refinement; each one shrinks an interval by at least a third
-_TIE = 1e-9  # relative difference below which two values count as equal
 
 
 @dataclass(eq=False, repr=False)
@@ -61,6 +63,8 @@ class MixtureTree(TreeClustering):
         The free clustering for the comparison of costs. Each cluster gets the number of the
         reference cluster with which it agrees best. None uses the mixture: its means are the
         centres, and its components give the numbers.
+    min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
+        As in :class:`IMM`. Cuts with a smaller side are removed after the growth.
     n_jobs : int, default=None
         Number of threads that route rows.
     random_state : int, RandomState instance or None, default=None
@@ -113,6 +117,7 @@ class MixtureTree(TreeClustering):
     criterion: str = "error"
     mixture: Any = None
     reference: Any = None
+    min_samples_leaf: int | float = 1
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -192,7 +197,9 @@ class MixtureTree(TreeClustering):
         if not (is_of_X and hasattr(self.mixture, "means_")):
             means = np.clip(means, *ranges(problem.X))  # rounding may move a mean out of range
         tree, error = grow_mixture(weights, means, stds, self.criterion)
-        found = tree.predict(problem.X)
+        view = kernel_arrays(problem.X)
+        tree, leaf_of_row = with_leaf_size(tree, view, problem.leaf_size)
+        found = tree.leaf_label[leaf_of_row]
         agrees = found == mixture.predict(problem.space)
         numbers = np.arange(self.n_clusters)
         if has_reference:
@@ -321,7 +328,7 @@ def best_separating_cut(weights, means, stds, is_ratio):
     best, at, threshold = np.inf, -1, np.inf
     for gap in np.argsort(bound, axis=None, kind="stable").tolist():
         f, i = divmod(gap, c - 1)
-        slack = _TIE * abs(best) if best < np.inf else 0.0
+        slack = TIE * abs(best) if best < np.inf else 0.0
         if bound[f, i] == np.inf or bound[f, i] > best + slack:
             break
         low, high = means[f, i], means[f, i + 1]

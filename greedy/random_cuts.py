@@ -115,8 +115,9 @@ class RandomCuts(CostTree):
         error if it is given.
     random_state : int, RandomState instance or None, default=None
         Seed of the free clustering and of the cuts.
-    objective, reference, standardize, midpoints, n_jobs
-        As in :class:`IMM`. The attributes and memory are also those of :class:`IMM`.
+    objective, reference, standardize, midpoints, ties, min_samples_leaf, n_jobs
+        As in :class:`IMM`. The attributes and memory are also those of :class:`IMM`. Cuts with a
+        side smaller than `min_samples_leaf` are removed after the draw.
 
     Raises
     ------

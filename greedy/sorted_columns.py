@@ -16,9 +16,7 @@ import scipy.sparse as sp
 
 from tao_cluster._utils.jit import by_layout, jit
 
-# Gains that differ by less than this, relative to the scale of all gains, count as equal, since
-# sums of the same rows in another order differ in their last bits.
-ROUNDING = 1e-12
+from .leaf_limits import threshold_ranges
 
 _CHUNK = 256  # rows of a dense X per block, few enough to stay in the processor's cache
 
@@ -39,6 +37,9 @@ class SortedColumns(NamedTuple):
     middle: np.ndarray  # (d,) int64, where the upper part of each feature begins
     rest: np.ndarray  # (d,) float64, most frequent value of each feature
     n_rows: int  # number of rows of the node
+    # (d,) float64, range [low, high) of the thresholds that leave enough rows on both sides
+    low: np.ndarray
+    high: np.ndarray
 
     @classmethod
     def from_rows(cls, points, rows):
@@ -62,21 +63,18 @@ class SortedColumns(NamedTuple):
         both = [part for pair in zip(below, above, strict=True) for part in pair]
         entries, values = (np.concatenate(arrays) for arrays in zip(*both, strict=True))
         middle = start[:-1] + size
-        return cls(entries.astype(np.int32), values, start, middle, np.array(rest), len(rows))
+        terms = (entries.astype(np.int32), values, start, middle, np.array(rest), len(rows))
+        return cls(*terms, *threshold_ranges(points, rows))
 
-    def part(self, rows, n_rows):
-        """Return the sorted columns of some of the rows, in time proportional to the entries.
-
-        `n_rows` is the number of rows of X.
-        """
-        is_in = np.zeros(n_rows, bool)
+    def part(self, points, rows):
+        """Return the sorted columns of some of the rows, in time proportional to the entries."""
+        is_in = np.zeros(len(points.weight), bool)
         is_in[rows] = True
         kept = is_in[self.rows]
         before = np.concatenate([[0], np.cumsum(kept)])
         start, middle = before[self.start], before[self.middle]
-        return SortedColumns(
-            self.rows[kept], self.values[kept], start, middle, self.rest, len(rows)
-        )
+        terms = (self.rows[kept], self.values[kept], start, middle, self.rest, len(rows))
+        return SortedColumns(*terms, *threshold_ranges(points, rows))
 
 
 def _dense(points, rows):
@@ -118,7 +116,7 @@ def threshold_at(order, feature, is_above, entry):
 
     The cut moves the entry and all entries before it in its part, the lower or the upper one; see
     :class:`SortedColumns`. The result is NaN if there is no such cut: the next entry has the same
-    value, or no rows would remain on the other side.
+    value, or too few rows would be on a side.
 
     Parameters
     ----------
@@ -128,6 +126,14 @@ def threshold_at(order, feature, is_above, entry):
         Whether the entry is in the upper part, whose rows go right.
     entry : int, index of the entry
     """
+    threshold = _threshold_between(order, feature, is_above, entry)
+    is_allowed = order.low[feature] <= threshold < order.high[feature]  # False for NaN
+    return threshold if is_allowed else np.nan
+
+
+@jit
+def _threshold_between(order, feature, is_above, entry):
+    """Return the result of :func:`threshold_at` without the limits of the thresholds."""
     value, middle, end = order.values[entry], order.middle[feature], order.start[feature + 1]
     if is_above:
         if entry + 1 < end:

@@ -16,6 +16,7 @@ from tao_cluster.problem.scaling import Scaling
 from tao_cluster.solvers import Newton, NodeProblem
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays, project
 
 from .base import POSITIVE, GreedyTree
@@ -24,9 +25,6 @@ from .cuts import GraphNode, conductance_cuts
 from .growth import Cut, grow, warn_interrupted
 from .leaf_clusters import match_labels
 from .sorted_columns import SortedColumns, first_best
-
-# Conductances that differ by less count as equal, since sums in another order differ in rounding.
-_TOLERANCE = 1e-10
 
 # Maximum number of refits of an oblique test. Before each refit, every row is assigned to the
 # side to which most of its edges in the neighbour graph lead.
@@ -87,7 +85,7 @@ class SpEx(GreedyTree):
         Maximum number of leaves. None means the number of clusters.
     n_neighbors : int, default=20
         Number of neighbours (20 in the paper). Only with ``graph="knn"``.
-    reference, standardize, midpoints, n_jobs, random_state
+    reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes are also those of :class:`IMM`. A record of `history_`
         has a list "features" instead of "feature" if its test has several features.
 
@@ -289,9 +287,9 @@ class CutConductance:
         node, d = leaf.node, self.points.n_features
         kept, threshold = np.empty(d), np.empty(d)
         self.points.over_features(
-            lambda lo, hi: conductance_cuts(node, _TOLERANCE, lo, hi, kept, threshold)
+            lambda lo, hi: conductance_cuts(node, TIE, lo, hi, kept, threshold)
         )
-        feature = first_best(kept, _TOLERANCE)
+        feature = first_best(kept, TIE)
         if feature is None:
             return None
         cut = Cut(feature, float(threshold[feature]), _rise(node, kept[feature]))
@@ -317,7 +315,7 @@ class CutConductance:
                 if found is None:
                     continue
                 worth = found.gain - self.price * (len(found.test.indices) - 1)
-                if worth > value + _TOLERANCE:
+                if worth > value + TIE:
                     best, value = found, worth
             if best is before:
                 break
@@ -334,13 +332,20 @@ class CutConductance:
         at = np.argsort(values, kind="stable")
         rows, n = leaf.rows[at].astype(np.int32), len(at)
         ends = np.array([0, n])
-        order = SortedColumns(rows, values[at], ends, ends[1:], np.zeros(1), n)
+        terms = (rows, values[at], ends, ends[1:], np.zeros(1), n)
+        order = SortedColumns(*terms, *self._limits(leaf.rows, values))
         kept, threshold = np.empty(1), np.empty(1)
-        conductance_cuts(leaf.node._replace(order=order), _TOLERANCE, 0, 1, kept, threshold)
+        conductance_cuts(leaf.node._replace(order=order), TIE, 0, 1, kept, threshold)
         if kept[0] == -np.inf:
             return None
         split = Split(test.indices, test.weights, float(threshold[0]))
         return SplitCut(-1, split.threshold, _rise(leaf.node, kept[0]), split)
+
+    def _limits(self, rows, values):
+        """Return the range of thresholds of a test that leave enough rows, as two arrays (1,)."""
+        size = self.points.leaf_size
+        limits = (-np.inf, np.inf) if size is None else size.thresholds(values, rows)
+        return tuple(np.array([limit], np.float64) for limit in limits)
 
     def _goes_left(self, rows, split):
         return project(self.view, rows, split.indices, split.weights) <= split.threshold
@@ -349,8 +354,8 @@ class CutConductance:
         """Return the two leaves into which a cut divides the rows of a leaf."""
         goes_left = self._goes_left(leaf.rows, cut.split)
         halves = (leaf.rows[goes_left], leaf.rows[~goes_left])
-        n = len(self.graph.weight)
-        return tuple(self._leaf(rows, leaf.node.order.part(rows, n)) for rows in halves)
+        order = leaf.node.order
+        return tuple(self._leaf(rows, order.part(self.points, rows)) for rows in halves)
 
 
 def _rise(node, kept):

@@ -3,6 +3,7 @@
 import copy
 import functools
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,6 +14,7 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
+from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
@@ -33,9 +35,16 @@ from .problem.observed import observed_columns
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
 from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline
+from .tree.leaf_size import LeafSize
 from .tree.readable import Readable
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import feature_importances, stds_and_gaps
+
+# Allowed values of min_samples_leaf: a number of rows, or a share of the weight of all rows.
+LEAF_SIZES = [
+    Interval(Integral, 1, None, closed="left"),
+    Interval(RealNotInt, 0, 0.5, closed="right"),
+]
 
 _MUCH_BETTER = 5.0  # `fit` warns if a tree costs less than a reference by more percent than this
 # Fitted attributes that only some fits set. If an earlier fit has set them, a new fit removes them.
@@ -265,12 +274,14 @@ class TreeClustering(
     """Base class of the estimators whose clusters are the leaves of a tree.
 
     A subclass has the parameters `n_clusters`, `reference`, `standardize`, `random_state` and
-    `n_jobs`. Its ``_method()`` returns an object with the attributes `objective`, `validation` (see
-    :meth:`MergedRows.held_out`), `improves` (whether passes over further rows may change the tree)
-    and `midpoints` (whether thresholds are halfway between values of rows). Its methods are
-    ``check_data(X, weight)``, which raises early for unsupported data, and ``fit_tree(problem)``,
-    which returns a :class:`Result`.
+    `n_jobs`, and perhaps `min_samples_leaf`. Its ``_method()`` returns an object with the
+    attributes `objective`, `validation` (see :meth:`MergedRows.held_out`), `improves` (whether
+    passes over further rows may change the tree) and `midpoints` (whether thresholds are halfway
+    between values of rows). Its methods are ``check_data(X, weight)``, which raises early for
+    unsupported data, and ``fit_tree(problem)``, which returns a :class:`Result`.
     """
+
+    min_samples_leaf: int | float = 1
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None, embedding=None):
@@ -342,7 +353,8 @@ class TreeClustering(
                 space, reference = tested, scaling.apply_to_reference(reference)
         held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
         terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
-        options = {"held_out": held_out, "scaling": scaling}
+        size = LeafSize.from_parameter(self.min_samples_leaf, rows.weight, rows.counts)
+        options = {"held_out": held_out, "scaling": scaling, "leaf_size": size}
         if method.tests_sets:
             options["levels"] = Levels.from_rows(rows.X, display_names(X), tested)
         try:

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
-from .base import TreeClustering, on_snapshot
+from .base import LEAF_SIZES, TreeClustering, on_snapshot
 from .initial_trees.builders import NAMES
 from .optimize.fit import Method, until_interrupted
 from .optimize.settings import ALGORITHMS, OBJECTIVES, PENALTIES, Settings
@@ -35,6 +35,7 @@ _CONSTRAINTS = {
     "max_cost_increase": [None, Interval(Real, 0, None, closed="left")],
     "validation": [None, Interval(RealNotInt, 0, 1, closed="neither"), "array-like"],
     "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
+    "min_samples_leaf": LEAF_SIZES,
     "algorithm": [StrOptions(set(ALGORITHMS)), HasMethods("run")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
@@ -87,10 +88,8 @@ class TAOClustering(TreeClustering):
 
     E is the cost of assigning the rows X by the tree T to the centres C, and w_i are the weights of
     the test at node i. The *free clustering* solves the same problem without a tree. A fit starts
-    from it, and the cost of the tree is compared with its cost.
-
-    By default the *direct form* is optimised by passes of Tree
-    Alternating Optimization (see Notes). The algorithm of the paper is ``algorithm="published"``.
+    from it, and the cost of the tree is compared with its cost. By default, passes of Tree
+    Alternating Optimization fit the tree (see Notes). ``algorithm="published"`` follows the paper.
 
     Parameters
     ----------
@@ -106,8 +105,7 @@ class TAOClustering(TreeClustering):
     depth : "auto" or int >= 0, default="auto"
         Depth of the initial tree, which has at most 2 ** depth leaves. "auto" is 5, or one more
         than a tree with one leaf per cluster needs (8 for 100 clusters). For axis-aligned trees it
-        only sets the default of `max_leaves`, to 2 ** depth but at least `n_clusters`; they may be
-        deeper.
+        only sets the default of `max_leaves`: the larger of 2 ** depth and `n_clusters`.
     max_leaves : int, optional
         Maximum number of leaves. Axis-aligned trees get that many leaves if each reduces the cost.
     max_parameters : int, optional
@@ -121,6 +119,9 @@ class TAOClustering(TreeClustering):
         Choose the size of the tree by its cost on rows that it was not fitted to: a random share
         of the rows, or the indices or a boolean mask of these rows. The tree is then fitted to all
         rows. It applies to the knee, `max_parameters` and `max_cost_increase`.
+    min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
+        Minimum size of each leaf: a number of rows of positive weight (int), or a share of their
+        total weight (float). If a sample finds the tree, all rows still count.
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Dissimilarity of a row and a centre: squared Euclidean, cosine, L1, or Euclidean distance
@@ -152,8 +153,7 @@ class TAOClustering(TreeClustering):
         and the tree tests the columns of X. An array gives the centres, in the units of X. A fitted
         estimator that belongs to other columns or other rows raises an error. This cannot be
         checked if it has only ``labels_``: they must then be those of the rows of X, in their
-        order. With ``standardize=True``, a reference that was fitted to the columns as they are is
-        no optimum of the cost.
+        order. With ``standardize=True``, a reference fitted to unscaled columns is not optimal.
     algorithm : {"direct", "penalty", "published"}, DirectForm or PenaltyMethod, default="direct"
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
@@ -207,9 +207,10 @@ class TAOClustering(TreeClustering):
         One record per tree that was evaluated: stage ("start", "search", "direct", "relax",
         "regrow", "exact", "direct fit", "penalty" or "polish"), lambda (in the stage "exact" the
         penalty per parameter), mu (0 in the stage "direct fit", infinite in the direct form),
-        cost_increase (percent), leaves, non_zeros, mismatch (weight of the rows whose assignment
-        differs from the tree's), kept (whether it is the best of its stage so far) and seconds.
-        Records of a sample have the lambda and the cost of the sample.
+        cost_increase (percent, of the rows without noisy copies), leaves, non_zeros, mismatch
+        (weight of the rows whose assignment differs from the tree's), kept (whether it is the best
+        of its stage so far), sampled (whether lambda and the cost are those of a sample of the
+        rows) and seconds.
     n_iter_ : int
         Length of `history_`.
     best_lambda_ : float
@@ -240,8 +241,10 @@ class TAOClustering(TreeClustering):
 
     *Refits.* Nodes are refitted on the features that they kept, with less shrinkage. Passes of
     :class:`.Exact` then solve each node for the clustering cost itself plus a penalty per
-    parameter, the slope of cost over size. If there are fewer than 10 000 rows, the cost of noisy
-    copies of the rows (a smoothed bootstrap) counts as well, so that the tree holds on new rows.
+    parameter, the slope of cost over size. If there are at most 10 000 rows, noisy copies of them
+    (a smoothed bootstrap) count in all passes of oblique trees and in the last ones of axis-aligned
+    trees (not with `max_parameters`), so that the tree holds on new rows. Attributes and goals have
+    costs of the rows alone.
 
     *Search.* Rounds of a local search grow up to three leaves where rows cost most, fit the nodes
     with perturbed weights, refit, and keep the tree if it is better.
@@ -254,18 +257,11 @@ class TAOClustering(TreeClustering):
     *Equal rows* are merged into one weighted row, so that weight 2 equals a repeated row bit by
     bit. A KeyboardInterrupt ends `fit` with a warning and keeps the best tree so far.
 
-    *Memory* besides X, at most:
-
-    ========================================  =====================================================
-    rows in the form of the node solver       4 bytes per value (sparse: 8 per non-zero value)
-    rows of the largest node                  as much again (sparse: a quarter per thread)
-    distances to the centres                  8 bytes per row and cluster
-    per row                                   about 150 bytes
-    ========================================  =====================================================
-
-    For 200 000 x 50 values, and for sparse X of 50 000 x 20 000, the sum is less than three times
-    the size of X. If a sample finds the tree (``DirectForm(max_rows=...)``), the first three lines
-    of the table refer to the sample.
+    *Memory* besides X: the rows in the form of the node solver (4 bytes per value, 8 per non-zero
+    value of sparse X), as much again for the rows of the largest node (for sparse X a quarter per
+    thread), 8 bytes per row and cluster for distances, and about 150 bytes per row. For
+    200 000 x 50 values, and for sparse X of 50 000 x 20 000, the sum is less than three times the
+    size of X. With ``DirectForm(max_rows=...)`` all but the last refer to the sample.
 
     References
     ----------
@@ -294,6 +290,7 @@ class TAOClustering(TreeClustering):
         max_parameters=None,
         max_cost_increase=None,
         validation=None,
+        min_samples_leaf=1,
         objective="kmeans",
         split="oblique",
         standardize=False,
@@ -311,6 +308,7 @@ class TAOClustering(TreeClustering):
         self.max_parameters = max_parameters
         self.max_cost_increase = max_cost_increase
         self.validation = validation
+        self.min_samples_leaf = min_samples_leaf
         self.objective = objective
         self.split = split
         self.standardize = standardize

@@ -12,11 +12,12 @@ from benchmarks import datasets, figures, readings
 from benchmarks.evidence import conclusions
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
-from benchmarks.evidence.pages import ablations, coverage, field, oblique, ranks, words
+from benchmarks.evidence.pages import ablations, coverage, field, new_rows, oblique, ranks, words
 from benchmarks.evidence.pages.cart import cart_words
 from benchmarks.evidence.pages.equal_cost import compared
 from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
 from benchmarks.evidence.tables.plan import Plan
+from tao_cluster.comparison import METHODS
 
 
 def silent(text):
@@ -198,6 +199,35 @@ def test_field_counts_the_cheapest_tree_within_a_budget():
     assert "No method is cheaper than the better of the two TAO methods" in text
 
 
+def test_effects_on_new_rows_are_means_over_data_sets():
+    """Effects are log ratios of costs plus 1 %, of means over splits; runs are counted singly."""
+    frame = made_field()
+    frame = frame[frame["leaves"] == 3]
+    factors = {"TAO oblique": (0.0, 1.0), "CART": (1.0, 3.0), "IMM": (3.0, 0.0)}
+    splits = [
+        frame.assign(seed=i, cost_new=[factors[method][i] for method in frame["method"]])
+        for i in (0, 1)
+    ]
+    frame = pd.concat(splits)
+    is_wine = frame["data"] == "wine"
+    frame["cost_new"] = frame["cost_new"].where(~is_wine | (frame["method"] != "TAO oblique"), 0.0)
+    table = new_rows.by_split(frame, ("leaves", 1), "cost_new")
+    assert table.loc[("wine", 1)].to_dict() == {"TAO oblique": 0, "CART": 3, "IMM": 0}
+    found = new_rows.effect(table["TAO oblique"], table["CART"])
+    sets = np.log([1 / 2, 1 / 2, 1 / 2 / np.sqrt(2)])  # wine: log(1/2) and log(1/4) in the mean
+    sets[2] = np.log([1 / 2, 1 / 4]).mean()
+    assert found.mean == pytest.approx(sets.mean())
+    assert found.error == pytest.approx(sets.std(ddof=1) / np.sqrt(3))
+    assert (found.wins, found.losses) == (6, 0)
+    table.loc[("iris", 0), "CART"] = np.inf  # no tree of that size: the run does not count
+    assert new_rows.effect(table["TAO oblique"], table["CART"]).wins == 5
+    mean, error = new_rows.means(table)
+    assert (mean.loc["wine", "IMM"], error.loc["wine", "IMM"]) == (1.5, 1.5)
+    text = new_rows.section(frame)
+    assert "3 data sets: iris, wine and digits; 2 splits of each" in text
+    assert f"| {sets.mean():+.2f} ± {found.error:.2f} (6 : 0) |" in text
+
+
 def test_conclusions_say_where_we_lose():
     frame = made_field()
     frame["method"] = frame["method"].replace({"TAO oblique": "CART", "CART": "TAO axis"})
@@ -356,6 +386,9 @@ def test_figures_are_vectors(tmp_path):
 
 
 def test_colours_tell_methods_apart():
-    same = {figures.COLOURS["TAO oblique"]}  # that of its path, too
-    own = [colour for colour in figures.COLOURS.values() if colour not in same]
+    known = {method.title for method in METHODS.values()}
+    looks = [figures.style_of(name) for name in (*known, *figures.LOOKS)]
+    same = figures.style_of("TAO oblique")  # that of its path, too
+    own = [look["color"] for look in looks if look != same]
     assert len(set(own)) == len(own)
+    assert set(figures.DRAWN) <= known

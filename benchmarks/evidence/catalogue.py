@@ -9,6 +9,7 @@ import benchmarks.evidence.pages.exkmc as exkmc_page
 import benchmarks.evidence.pages.field as field_page
 import benchmarks.evidence.pages.laber as laber_page
 import benchmarks.evidence.pages.mu_path as mu_path_page
+import benchmarks.evidence.pages.new_rows as new_rows_page
 import benchmarks.evidence.pages.oblique as oblique_page
 import benchmarks.evidence.pages.speed as speed_page
 import benchmarks.evidence.pages.text as text_page
@@ -19,6 +20,7 @@ from benchmarks.evidence.tables import (
     field,
     laber,
     mu_path,
+    new_rows,
     oblique,
     speed,
     text,
@@ -77,6 +79,12 @@ _ALL = (
         exkmc_page.section,
     ),
     Table(field.NAME, "The field: all methods, all data sets", field.runs, field_page.section),
+    Table(
+        new_rows.NAME,
+        "New rows: all methods, several splits",
+        new_rows.runs,
+        new_rows_page.section,
+    ),
     Table(
         ablations.NAME,
         "What matters in the method",

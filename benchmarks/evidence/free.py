@@ -17,6 +17,7 @@ from tao_cluster.objectives import SphericalKMeans
 # In single precision, which halves the memory of the fits; the free clustering is in double.
 SINGLE = ("mnist", "fashion_mnist")
 HELD_OUT = 0.2
+MOST_IN_HALF = 800
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class Workshop:
     folder: Path | None
     cache: Path
 
-    def case(self, name, *, held_out=False, spherical=False, seed=0, n_init=10):
+    def case(self, name, *, held_out=False, half=None, spherical=False, seed=0, n_init=10):
         """Data set with its free clustering: the best of `n_init` starts.
 
         Parameters
@@ -61,11 +62,14 @@ class Workshop:
         name : str, see :func:`benchmarks.datasets.load`
         held_out : bool
             Whether a fifth of the rows is kept from the free clustering and all fits.
+        half : int, optional
+            Number of a random split. Half of the rows, at most 800, are then fitted, and as many
+            other rows are new.
         spherical : bool
             Whether the cost is the cosine distance.
         seed, n_init : int, of the free clustering
         """
-        return _case(self, name, held_out, spherical, seed, n_init)
+        return _case(self, name, held_out, half, spherical, seed, n_init)
 
     def rows(self, name):
         """X, number of clusters and depth."""
@@ -78,12 +82,17 @@ def _rows(workshop, name):
 
 
 @functools.lru_cache(maxsize=2)
-def _case(workshop, name, held_out, spherical, seed, n_init):
+def _case(workshop, name, held_out, half, spherical, seed, n_init):
     X, k, depth = _rows(workshop, name)
     new = None
     if held_out:
         X, new = train_test_split(X, test_size=HELD_OUT, random_state=0)
-    kind = "-".join(["spherical"] * spherical + ["held_out"] * held_out + [f"{n_init}-{seed}"])
+    if half is not None:
+        order, n_rows = np.random.RandomState(half).permutation(X.shape[0]), X.shape[0] // 2
+        n_rows = min(n_rows, MOST_IN_HALF)
+        X, new = X[order[:n_rows]], X[order[n_rows : 2 * n_rows]]
+    words = ["spherical"] * spherical + ["held_out"] * held_out
+    kind = "-".join([*words, *([] if half is None else [f"half{half}"]), f"{n_init}-{seed}"])
     path = Path(workshop.cache, f"{name.replace(':', '_')}-{kind}.npy")
     if not path.is_file():
         _write(path, _estimator(k, spherical, seed, n_init).fit(X).cluster_centers_)

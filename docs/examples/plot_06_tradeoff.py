@@ -20,11 +20,12 @@ models += [
     make(5, max_leaves=n, **options).fit(cells) for make in (CART, ExKMC, Kauri) for n in (5, 8, 12)
 ]
 models += [ExShallow(5, **options).fit(cells)]
-axes = plot_tradeoff(models, size="parameters")
+axes = plot_tradeoff(models)
 
 # %%
-# ``compare`` does all of that by itself, keeps rows from the fits, and knows the whole curve of
-# ExKMC.
+# ``compare`` does all of that by itself. If it keeps rows from the fits, its picture shows the
+# costs on these rows; ``found.plot(new=False)`` shows those of the fits, with the whole curve of
+# ExKMC. A method has the same colour and marker in both pictures.
 
 from tao_cluster import compare
 
@@ -36,4 +37,4 @@ found = compare(
     validation=0.3,
     random_state=0,
 )
-axes = found.plot(size="parameters")
+axes = found.plot()

@@ -2,9 +2,10 @@
 The course of a fit
 ===================
 
-Every tree that was looked at, by stage: initial trees, passes, refits, passes on the true cost,
-search. Those that were the best of their stage are filled. It answers whether more passes, or a
-longer search, would have paid.
+The cost of every tree that was looked at, one line per stage: initial trees, passes, refits, passes
+on the cost itself, search. Trees that were not better than those before them in their stage are
+hollow, and the dashed line is the result. The picture answers whether more passes, or a longer
+search, would have paid.
 """
 
 from sklearn.datasets import load_digits

@@ -3,7 +3,8 @@ Regions in the plane
 ====================
 
 For two columns: on the left who is nearest to which centre, on the right what the tree says,
-leaf by leaf.
+leaf by leaf. Rows have the colour of their nearest centre in both drawings, so that those which
+the tree assigns to another cluster stand out.
 """
 
 from sklearn.datasets import load_iris

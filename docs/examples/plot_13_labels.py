@@ -4,7 +4,7 @@ Labels of another clustering
 
 HDBSCAN finds clusters of any shape and marks noise by -1. ``objective="labels"`` explains them
 by a tree; noise does not count, the few dark rows here. The regions of the tree are drawn by
-hand here, since there are no centres.
+hand, since there are no centres, in the colours that the picture of the tree has.
 """
 
 import matplotlib.pyplot as plt
@@ -13,6 +13,7 @@ from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_moons
 
 from tao_cluster import TAOClustering
+from tao_cluster.inspection.palette import cluster_color
 from tao_cluster.plot import save_tree
 
 X, _ = make_moons(400, noise=0.06, random_state=0)
@@ -23,8 +24,10 @@ print(f"{model.cost_increase_:.1f} % of the rows are elsewhere")
 grid = np.stack(np.meshgrid(np.linspace(-1.5, 2.5, 300), np.linspace(-1, 1.5, 200)), axis=-1)
 regions = model.predict(grid.reshape(-1, 2)).reshape(200, 300)
 _, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
-ax.contourf(grid[..., 0], grid[..., 1], regions, alpha=0.25, levels=len(model.classes_))
-ax.scatter(*X.T, c=labels, s=6)
+colors = [cluster_color(label) for label in model.classes_]
+levels = np.arange(len(colors) + 1) - 0.5
+ax.contourf(grid[..., 0], grid[..., 1], regions, alpha=0.35, levels=levels, colors=colors)
+ax.scatter(*X.T, c=[colors[label] if label >= 0 else "0.1" for label in labels], s=6)
 ax.set_title("rows by HDBSCAN, regions by the tree", loc="left")
 
 # %%

@@ -142,7 +142,7 @@ def _try_feature_dense(columns, view, values, some, node, feature, scratch, best
         weight, squared_sum = node.weight[row], 0.0
         inside += weight
         for j in range(scratch.shape[0]):
-            scratch[j] += weight * (np.float64(columns[row, j]) - node.mean[j])
+            scratch[j] += weight * (np.float64(view[row, j]) - node.mean[j])
             squared_sum += scratch[j] * scratch[j]
         if values[order[i]] < values[order[i + 1]]:
             best = _try_deviance(squared_sum, inside, node, feature, values[order[i]], best)
@@ -174,8 +174,10 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
                 square += x * (2.0 * scratch[j] + x)
                 product += x * node.mean[j]
                 scratch[j] += x
+            if i + step == end and not has_zeros and not 0 <= end < n:
+                continue  # no rows remain on the other side
             if i + step == end:
-                beyond = 0.0 if has_zeros or end < 0 or end >= n else values[order[end]]
+                beyond = 0.0 if has_zeros else values[order[end]]
             else:
                 beyond = values[order[i + step]]
             if beyond != value:
@@ -204,7 +206,9 @@ def deviance_cut(columns, view, inverse, node, lo, hi):
     Parameters
     ----------
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    view : for a dense X the same array as `columns`, else (data, indices, indptr) of its CSR form
+    view : X itself if it is dense, else (data, indices, indptr) of its CSR form
+        The deviance is that of these values; `columns` may be clipped, see
+        :mod:`greedy.leaf_limits`.
     inverse : int64 array of shape (n,), inverse index of `node.rows`; empty for a dense X
     node : DevianceNode, of positive deviance
     lo, hi : int

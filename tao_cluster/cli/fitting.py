@@ -142,7 +142,7 @@ def _compare(options):
     explains_labels = options.objective == "labels"
     clusters = f"labels {options.classes}" if explains_labels else f"k={estimator.n_clusters}"
     title = f"{options.data.name}, {clusters}"
-    found.plot(new="validation" in options, title=title).figure.savefig(picture_path)
+    found.plot(title=title).figure.savefig(picture_path)
     print(f"\nThe table is in {table_path}, the picture in {picture_path}")
 
 

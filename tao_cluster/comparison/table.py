@@ -155,19 +155,22 @@ class Comparison:
             for method in methods[list(self.models)].unique()
         }
 
-    def plot(self, size="parameters", *, new=False, ax=None, title=None):
+    def plot(self, size="parameters", *, new=None, ax=None, title=None):
         """Draw cost against size, one series per method.
 
         The models of one method are joined by a line from the smallest to the largest. ExKMC is
         drawn as the curve of all trees of its trace; on held-out rows, only the costs of fitted
-        models are known. An axis is logarithmic if its values differ by a large factor.
+        models are known. A method has the same colour and marker in every picture. The axis of
+        costs is logarithmic if all costs are positive and the largest is more than 20 times the
+        smallest.
 
         Parameters
         ----------
         size : {"parameters", "leaves", "WAD", "WAES"}, default="parameters"
             Column of the table.
-        new : bool, default=False
-            Draw the cost increase on held-out rows.
+        new : bool, default=None
+            Whether to draw the cost increase on held-out rows instead of that on the rows of the
+            fits. None draws it if there are held-out rows.
         ax : matplotlib Axes, default a new figure
         title : str, optional
 
@@ -182,9 +185,11 @@ class Comparison:
         """
         if size not in SIZE_NAMES:
             raise ValueError(f"size must be one of {', '.join(SIZE_NAMES)}; got {size!r}.")
-        cost = "cost_increase_new" if new else "cost_increase"
         found = self.table.loc[list(self.models)]
-        if found[cost].isna().all():
+        has_new = found["cost_increase_new"].notna().any()
+        new = has_new if new is None else new
+        cost = "cost_increase_new" if new else "cost_increase"
+        if new and not has_new:
             raise ValueError(
                 "new=True needs held-out rows: call compare(..., validation=0.2), or "
                 "Comparison.from_models(..., new={'X': X_new})."
@@ -193,14 +198,15 @@ class Comparison:
             method: part[[size, cost]].to_numpy(dtype=float)
             for method, part in found.groupby("method", sort=False)
         }
-        curves = self._traces(size)
+        curves, methods = self._traces(size), {method: method for method in points}
         if new:  # the cost of the trees of a trace is known for the rows of the fit only
-            points = {
-                f"{method} (fitted trees only)" if method in curves else method: places
-                for method, places in points.items()
+            methods = {
+                f"{method} (fitted trees only)" if method in curves else method: method
+                for method in points
             }
-            curves = {}
-        ax = plot_series(points, size, curves=curves, new=new, ax=ax, title=title)
+            points, curves = {name: points[methods[name]] for name in methods}, {}
+        options = {"methods": methods, "curves": curves, "new": new}
+        ax = plot_series(points, size, **options, ax=ax, title=title)
         if self._explains_labels:
             ax.set_ylabel(_HEADINGS_OF_LABELS[cost])
         return ax

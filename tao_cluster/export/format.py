@@ -349,6 +349,20 @@ def rows_text(part):
     return f"{count_text(part)}, {share} of the weight"
 
 
+def percent_text(share):
+    """Return a share as a whole percentage; "<1 %" and ">99 %" are neither none nor all.
+
+    Examples
+    --------
+    >>> percent_text(0.8417), percent_text(0.002), percent_text(1.0)
+    ('84 %', '<1 %', '100 %')
+    """
+    share = round(float(share), 9)
+    if 0 < share < 0.01:
+        return "<1 %"
+    return ">99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+
+
 def count_text(part):
     """Return the number of rows and, with sample weights, their weight: "59 rows, weight 120.5".
 

@@ -3,7 +3,7 @@
 import copy
 import itertools
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -383,7 +383,8 @@ def small_trees(problem, builders_of):
     -------
     list of Tree
     """
-    return list(built(problem, builders_of(problem), np.random.RandomState(0)))
+    builders = [limited(builder, problem) for builder in builders_of(problem)]
+    return list(built(problem, builders, np.random.RandomState(0)))
 
 
 def cart_builders(problem):
@@ -446,13 +447,25 @@ def initial_trees(problem, settings, random_state):
     settings : Settings
     random_state : int, RandomState instance or None
     """
-    builder = copy.copy(settings.start)  # a copy, because a builder may count its calls
+    # A copy, because a builder may count its calls.
+    builder = limited(copy.copy(settings.start), problem)
     most = builder.n_distinct_trees if builder.deterministic else settings.n_init
     builders = itertools.repeat(builder, min(most, settings.n_init))
     is_raw = builder.in_raw_units and problem.scaling is not None
     for tree in built(problem, builders, check_random_state(random_state)):
         settings.split_kind.check_start(tree)
         yield problem.scaling.scaled_tree(tree) if is_raw else tree
+
+
+def limited(builder, problem):
+    """Return a builder whose leaves have the minimum size of a problem, if it has a parameter."""
+    if problem.leaf_size is None:
+        return builder
+    if isinstance(builder, InTurn):
+        return InTurn([limited(each, problem) for each in builder.builders])
+    if getattr(builder, "min_samples_leaf", None) != 1:
+        return builder
+    return replace(builder, min_samples_leaf=problem.leaf_size.parameter(problem.weight))
 
 
 def built(problem, builders, rng):

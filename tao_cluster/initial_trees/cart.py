@@ -11,12 +11,22 @@ from ..tree import Tree
 
 __all__ = ["Cart", "cart_tree", "from_sklearn"]
 
+_LIMITS = ("min_samples_leaf", "min_weight_fraction_leaf")  # names for a number and a share
+
 # scikit-learn's trees convert X to float32 and treat values that differ by less than 1e-7 as equal.
 # Columns whose largest absolute value is above _LARGEST or below _SMALL are therefore rescaled.
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
 
-def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max_depth=None):
+def cart_tree(
+    X,
+    labels,
+    max_leaf_nodes,
+    sample_weight=None,
+    random_state=0,
+    max_depth=None,
+    min_samples_leaf=1,
+):
     """Fit an axis-aligned tree that predicts given labels.
 
     Parameters
@@ -29,6 +39,8 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     random_state : int
         Breaks ties between equally good splits.
     max_depth : int, optional
+    min_samples_leaf : int or float
+        Minimum number of rows of X in a leaf or, if it is a float, minimum share of their weight.
 
     Returns
     -------
@@ -46,7 +58,10 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))
     max_depth = None if max_depth is None else min(max_depth, n_rows)
     cart = DecisionTreeClassifier(
-        max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, random_state=random_state
+        max_leaf_nodes=max_leaf_nodes,
+        max_depth=max_depth,
+        random_state=random_state,
+        **{_LIMITS[isinstance(min_samples_leaf, float)]: min_samples_leaf},
     )
     X, power = _in_float32(X)
     tree = from_sklearn(cart.fit(X, labels, sample_weight=sample_weight))
@@ -120,10 +135,13 @@ class Cart:
     max_leaves : int
     depth : int, optional
         Largest number of levels of tests.
+    min_samples_leaf : int or float
+        As for :func:`cart_tree`.
     """
 
     max_leaves: int
     depth: int | None = None
+    min_samples_leaf: int | float = 1
     deterministic: ClassVar[bool] = True
     n_distinct_trees: ClassVar[int] = 1
     uses_distances: ClassVar[bool] = False
@@ -133,4 +151,5 @@ class Cart:
         """See :class:`tao_cluster.initial_trees.InitialTree`."""
         if self.max_leaves < 2 or self.depth == 0:
             return Tree.single_leaf(np.bincount(labels, sample_weight).argmax(), X.shape[1])
-        return cart_tree(X, labels, self.max_leaves, sample_weight, max_depth=self.depth)
+        options = {"max_depth": self.depth, "min_samples_leaf": self.min_samples_leaf}
+        return cart_tree(X, labels, self.max_leaves, sample_weight, **options)

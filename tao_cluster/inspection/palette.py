@@ -1,4 +1,8 @@
-"""Colours of clusters and of signed weights, used by pictures and the page."""
+"""Colours of clusters, methods and signed weights, used by pictures and the page."""
+
+import itertools
+import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +26,54 @@ _CLUSTERS = (
     *("#bfbf80", "#ff8040", "#bf55bf", "#409540", "#954000", "#00bfff", "#556a00", "#bf5555"),
     *("#2abf6a", "#eaaaaa", "#954080", "#808055", "#00aad4", "#6a6aea", "#006a40", "#d45500"),
 )
+
+
+class Look(NamedTuple):
+    """The colour and the marker of a method in all pictures of costs.
+
+    Parameters
+    ----------
+    color : str
+    marker : str, a marker of matplotlib
+    is_hollow : bool
+        Hollow markers are larger, so that the points below them remain visible.
+    """
+
+    color: str
+    marker: str
+    is_hollow: bool
+
+
+# The keys are the titles of methods, as `method_look` shortens them. The first colours are those of
+# Okabe and Ito. The last ones, and those of `_OTHER_LOOKS`, are the colours of a grid of 16 ** 3
+# that are farthest from all before them, as for clusters.
+_METHODS = {
+    "taooblique": Look("#0072B2", "o", is_hollow=False),
+    "taoaxis": Look("#009E73", "s", is_hollow=True),
+    "exkmc": Look("#D55E00", "D", is_hollow=False),
+    "imm": Look("#000000", "^", is_hollow=True),
+    "cart": Look("#56B4E9", "v", is_hollow=False),
+    "exgreedy": Look("#888888", "P", is_hollow=True),
+    "exshallow": Look("#6B4F1D", "X", is_hollow=True),
+    "kauri": Look("#AA1155", "<", is_hollow=False),
+    "spex": Look("#5E3C99", ">", is_hollow=True),
+    "spexoblique": Look("#8877FF", ">", is_hollow=False),
+    "kdtree": Look("#77BB99", "d", is_hollow=False),
+    "cubt": Look("#771100", "p", is_hollow=True),
+    "cltree": Look("#0044DD", "h", is_hollow=False),
+    "emn": Look("#0099BB", "^", is_hollow=False),
+    "randomcuts": Look("#AA5544", "*", is_hollow=True),
+    "dptree": Look("#114477", "v", is_hollow=True),
+    "mixturetree": Look("#771155", "H", is_hollow=False),
+}
+_OTHER_LOOKS = (
+    Look("#CCAA00", "o", is_hollow=False),
+    Look("#551133", "s", is_hollow=True),
+    Look("#FF4466", "D", is_hollow=False),
+    Look("#002277", "^", is_hollow=True),
+    Look("#885588", "v", is_hollow=False),
+    Look("#3300BB", "P", is_hollow=True),
+)
 _EQUAL_CONTRAST = 0.05 * (21**0.5 - 1)  # luminance with equal contrast to black and to white
 
 
@@ -32,6 +84,40 @@ def cluster_color(label):
     """
     text = _CLUSTERS[label % len(_CLUSTERS)]
     return tuple(int(text[i : i + 2], 16) / 255 for i in (1, 3, 5))
+
+
+def tint(color, share):
+    """Return a paler colour: `share` of the colour (red, green, blue), and otherwise white."""
+    return tuple(1.0 - share * (1.0 - value) for value in color)
+
+
+def method_look(title):
+    """Return the look of a method, given its title in `compare` or its class; None if unknown.
+
+    Examples
+    --------
+    >>> method_look("k-d tree") == method_look("KDTree"), method_look("mine") is None
+    (True, True)
+    """
+    return _METHODS.get(re.sub("[^a-z0-9]", "", title.lower()))
+
+
+def series_looks(methods):
+    """Return the look of each series of a picture: dict of Look by the name of the series.
+
+    A known method has the same look in every picture. A further series of the same method, and a
+    method without a look of its own, gets one of the other looks, in the order of the series.
+
+    Parameters
+    ----------
+    methods : dict of str to str, the title of the method of each series
+    """
+    others, taken, found = itertools.cycle(_OTHER_LOOKS), set(), {}
+    for name, title in methods.items():
+        look = method_look(title)
+        found[name] = next(others) if look is None or look in taken else look
+        taken.add(look)
+    return found
 
 
 def text_color(background):

@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,8 +11,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._utils.frames import check_list_of_names
 from .._utils.matrices import check_rows
-from ..columns.names import has_indicators, printable
+from ..columns.names import Indicator, has_indicators, printable
 from ..columns.view import numbers_of
+from ..export.format import percent_text
 from ..objectives.base import cluster_sums
 from ..tree import tree_of
 from ..tree.routing import kernel_arrays, project
@@ -51,6 +52,31 @@ def check_image_shape(image_shape, n_features):
     """Raise a ValueError if an image of shape (height, width) does not have a pixel per feature."""
     if image_shape[0] * image_shape[1] != n_features:
         raise ValueError(f"image_shape {tuple(image_shape)} does not hold {n_features} features.")
+
+
+class Difference(NamedTuple):
+    """The mean of a feature in a leaf, beside its mean over all rows.
+
+    Parameters
+    ----------
+    feature : int
+    name : str
+        The name of the feature; for the level of a categorical column "island: Torgersen".
+    mean, overall : float
+        Mean over the rows of the leaf, and over all rows.
+    deviation : float
+        The difference of the means, in standard deviations of all rows.
+    share : str or None
+        For a feature whose values are all 0 or 1, which stands for a category, the means as shares:
+        "84 % (overall 15 %)". None for other features.
+    """
+
+    feature: int
+    name: str
+    mean: float
+    overall: float
+    deviation: float
+    share: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,21 +187,51 @@ class Rows:
         most = most[mean[most] > 0]
         return most, mean[most]
 
-    def deviations(self, leaf, n):
+    def differences(self, leaf, n, names):
         """Return the n features whose mean in a leaf deviates most from the mean of all rows.
+
+        Deviations are compared in standard deviations of all rows.
+
+        Parameters
+        ----------
+        leaf : int
+        n : int
+        names : sequence of str, names of all features
 
         Returns
         -------
-        features : int array of shape (n,)
-        deviations : float64 array of shape (n,)
-            In standard deviations of all rows.
+        list of Difference, the largest deviation first
         """
         mean, deviation = self.moments
         off = np.zeros(len(mean))
         if self.counts[leaf] > 0:
             off = (self.means[leaf] - mean) / np.where(deviation > 0, deviation, 1.0)
-        most = np.argsort(-np.abs(off), kind="stable")[:n]
-        return most, off[most]
+        most = np.argsort(-np.abs(off), kind="stable")[:n].tolist()
+        return [
+            self._difference(j, names[j], float(self.means[leaf, j]), float(mean[j]), float(off[j]))
+            for j in most
+        ]
+
+    def _difference(self, feature, name, mean, overall, deviation):
+        share, shown = None, str(name)
+        if self._is_binary(feature):
+            share = f"{percent_text(mean)} (overall {percent_text(overall)})"
+            if isinstance(name, Indicator):
+                shown = f"{printable(name.column)}: {name.level}"
+        return Difference(feature, shown, mean, overall, deviation, share)
+
+    def _is_binary(self, feature):
+        """Return whether all values of a feature are 0 or 1."""
+        if feature not in self._binary:
+            column = self.X[:, [feature]]
+            values = column.data if sp.issparse(column) else column
+            self._binary[feature] = bool(((values == 0) | (values == 1)).all())
+        return self._binary[feature]
+
+    @cached_property
+    def _binary(self):
+        """Results of `_is_binary`: dict of bool by feature."""
+        return {}
 
     def class_shares(self, leaf):
         """Return the share of each class among the rows of a leaf."""

@@ -66,7 +66,9 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
     goal, automatic = settings.goal, "lambda_='auto' and tao_path choose lambda from the data"
     is_knee = bool(costs) and goal is not None and not goal.is_limit
     if n_lost > 0:
-        warn(_lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits))
+        has_leaf_size = problem.leaf_size is not None
+        terms = (n_clusters, n_lost, lambda_, costs, limits, has_leaf_size)
+        warn(_lost_clusters(settings, *terms))
     elif lambda_ > _FAR_ABOVE * high:
         warn(
             f"lambda_={lambda_:.3g} is large for these data: above about {high:.2g} trees keep "
@@ -87,7 +89,7 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
         )
 
 
-def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits):
+def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits, has_leaf_size):
     """Return a warning that the tree has fewer clusters than asked for.
 
     It names a parameter to change.
@@ -106,6 +108,8 @@ def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits):
         remedy = "A larger max_parameters"
     elif goal is not None and goal.is_of_cost and costs and costs[0] <= goal.limit:
         remedy = "A smaller max_cost_increase"
+    elif has_leaf_size:
+        remedy = "A smaller min_samples_leaf"
     elif not settings.split_kind.prices_weights:
         remedy = "A larger max_leaves"
     elif goal is None and lambda_ > limits[0] > 0:

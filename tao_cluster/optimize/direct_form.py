@@ -48,7 +48,8 @@ class DirectForm:
     relax : bool, default=True
         Refit each node on the features that it has kept, with less shrinkage (adaptive and relaxed
         lasso), and then optimise it for the clustering cost itself. For axis-aligned trees, regrow
-        leaves where they reduce the cost most. ``relax=False`` also turns the search off.
+        leaves where they reduce the cost most. ``relax=False`` also turns the search off, and the
+        noisy copies that trees of at most 10 000 rows are fitted to.
     search : {"auto", "none", "fast", "thorough"}, default="auto"
         How long `fit` searches for a better structure of the tree. "fast" makes a few rounds, and
         fewer for large data. "thorough" makes 30 rounds, also for each tree of a path; on digits

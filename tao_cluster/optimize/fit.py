@@ -285,15 +285,16 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows to which trees are fitted (all rows or a sample of them), and all rows.
+    """The rows to which trees are fitted (all rows, a sample or with copies), and all rows.
 
     Parameters
     ----------
     search : Search
-        The search over all rows, or over a sample of `max_rows` rows if there are more.
+        The search over all rows, or over a sample of `max_rows` rows if there are more. It also
+        counts noisy copies of the rows if oblique trees are fitted to few rows.
     whole : Search
-        The search over all rows, which computes the costs of trees of a sample. Without a sample
-        it is the same object as `search`.
+        The search over all rows, which computes the costs of trees. Without a sample and without
+        copies it is the same object as `search`.
     random_state : int, RandomState instance or None
     """
 
@@ -306,8 +307,10 @@ class _Rows:
         """Return a _Rows for a problem; it has a sample if there are more than `max_rows` rows."""
         history = History() if on_record is None else History(on_record)
         if settings.max_rows is None or problem.n_rows <= settings.max_rows:
-            search = Search.of(problem, settings, history)
-            return cls(search, search, random_state)
+            whole = Search.of(problem, settings, history)
+            uses_copies = settings.split_kind.finds_with_copies and settings.relax
+            uses_copies &= settings.algorithm.is_direct
+            return cls(whole.smoothed if uses_copies else whole, whole, random_state)
         search = Search.of_sample(problem, settings, history, settings.max_rows, random_state)
         settings.check_data(search.problem.X, search.problem.weight)
         # This TreeStep only finds the leaves of rows. It fits no tests, so it needs no solver.
@@ -325,9 +328,26 @@ class _Rows:
         lambda_ : float
             The value of lambda of this tree, for the record of these passes in the history.
         """
-        whole = self.whole
-        if whole is not self.search:
-            state = self._refined(whole.evaluate(state.pruned))
+        settings = self.search.settings
+        goal = settings.goal
+        # `max_parameters` promises the least cost of the rows; noisy copies would raise it.
+        if goal is not None and goal.is_limit and not goal.is_of_cost:
+            return self._finished(state, lambda_)
+        general = settings.split_kind.generalize(self.search, state, lambda_)
+        found = self._finished(general, lambda_)
+        # If the copies raise the cost above its limit, the tree of the rows alone is kept.
+        is_limited = general is not state and goal is not None and goal.is_of_cost
+        if is_limited and goal.is_small(found.cost, found.tree):
+            return self._finished(state, lambda_)
+        return found
+
+    def _finished(self, state, lambda_):
+        """Return the tree of a state after the last passes and simplifications: _Priced."""
+        search, whole = self.search, self.whole
+        if whole is not search:
+            state = whole.evaluate(state.pruned)
+        if whole is not search.original:
+            state = self._refined(state)
             whole.record("polish", state, lambda_)
         tree, leaf_of_row = _final(whole, state)
         return _Priced(tree, whole.problem.cost_increase(state.inertia), leaf_of_row)
@@ -361,7 +381,8 @@ class _Rows:
         the goal is a limit, which the finished tree must meet. It is also False with few rows:
         their last passes also use noisy copies of the rows and can change the choice.
         """
-        has_many = self.whole is not self.search or self.search.smoothed is self.search
+        has_sample = self.whole is not self.search.original
+        has_many = has_sample or self.whole.smoothed is self.whole
         return has_many and not self.search.settings.goal.is_limit
 
     def roughly_priced(self, state):
@@ -555,7 +576,8 @@ def _final(search, state):
     if settings.has_direct_passes:
         state = without_useless_splits(search, state)
     tree, leaf_of_row = search.step.routed(state.pruned)
-    tree = settings.split_kind.postprocess(tree, leaf_of_row, search.step, settings.trim)
+    terms = (search.step, search.problem.weight, settings.trim)
+    tree = settings.split_kind.postprocess(tree, leaf_of_row, *terms)
     if not settings.penalty.is_binary and tree.leaf_value is None:
         # The penalty needs histograms in leaves, but initial trees and direct passes set none.
         tree = with_histograms(search, tree, leaf_of_row)

@@ -6,7 +6,8 @@ one test of one feature. Trees of two kinds are fitted at a number of leaves:
 - :meth:`LeafPath.grown` grows one tree by regrowth and descent. This is fast, and shows where the
   curve of cost over size bends.
 - :meth:`LeafPath.at` runs the search of ``TAOClustering(max_leaves=...)``, also grows the next
-  smaller tree that was found, and keeps the best. A path is thus never worse than single fits.
+  smaller tree that was found, and keeps the best. Before the last passes on noisy copies, a path
+  is thus never worse than single fits.
 """
 
 from dataclasses import dataclass, field

@@ -7,6 +7,8 @@ tests on sets. Passes of Tree Alternating Optimization then give each node the b
 
 from dataclasses import replace
 
+import numpy as np
+
 from ..problem.problem import Result
 from ..solvers.levels import LevelSets
 from .direct_form import descend
@@ -43,7 +45,7 @@ def fit_with_sets(fit, problem, settings, on_record=None):
         return wider.narrowed(fit(wider.problem, settings))
     # A set has one parameter per level that it lists, so it can exceed a limit of parameters that
     # the test of one feature meets.
-    limit, found = settings.goal.limit, [fit(replace(problem, levels=None), settings)]
+    limit, found = settings.goal.limit, [fit(wider.narrow_problem, settings)]
     fewer = limit
     for _ in range(_MOST_TRIES):
         options = replace(settings, goal=MaxParameters(fewer))
@@ -72,14 +74,21 @@ class WiderTable:
     Attributes
     ----------
     problem : Problem
-        The problem of the table with the added columns.
+        The problem of the table with the added columns. Noisy copies of rows keep their levels.
+    narrow_problem : Problem
+        The same without the added columns.
     search : Search
         The search over the columns of the given problem, with tests on sets of levels.
     """
 
     def __init__(self, problem, settings, on_record=None):
         self._ranked = problem.levels.ranked(problem)
-        self.problem = replace(problem, X=self._ranked.widened(problem.X), levels=None)
+        columns, X = problem.levels.columns, self._ranked.widened(problem.X)
+        of_space = columns if problem.space is problem.X else ()
+        plain = replace(problem, levels=None)
+        self.narrow_problem = replace(plain, unperturbed=(columns, of_space))
+        ranks = np.arange(problem.X.shape[1], X.shape[1])
+        self.problem = replace(plain, X=X, unperturbed=(np.append(columns, ranks), of_space))
         solver = LevelSets(problem.levels, settings.direct_solver)
         settings = replace(settings, solver=solver, direct_solver=solver)
         self.search = Search.of(problem, settings, History(on_record or History().on_record))
@@ -100,7 +109,8 @@ class WiderTable:
         if settings.relax:
             state = without_useless_splits(search, state)
         tree, leaf_of_row = search.step.routed(state.pruned)
-        tree = settings.split_kind.postprocess(tree, leaf_of_row, search.step, settings.trim)
+        terms = (search.step, search.problem.weight, settings.trim)
+        tree = settings.split_kind.postprocess(tree, leaf_of_row, *terms)
         records = [dict(record) for record in search.history.records]
         attributes = {"history_": records, "n_iter_": len(records)}
         return Result(tree, result.attributes | attributes, leaf_of_row)

@@ -69,7 +69,7 @@ _CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long
 _NOISE = 1e-12
 
 
-def regrow(search, state, lambda_):
+def regrow(search, state, lambda_, most_leaves=None):
     """Repeat regrowth of a tree while it lowers the objective, first at a lower penalty per test.
 
     Regrowth adds leaves, optimises the tree by passes, and prunes the weakest tests.
@@ -79,13 +79,15 @@ def regrow(search, state, lambda_):
     search : Search, with a solver that can expand trees
     state : State
     lambda_ : float
+    most_leaves : int, optional
+        Maximum number of leaves. By default it is `max_leaves` of the settings, or else the number
+        of leaves of the given tree.
 
     Returns
     -------
     State
-        With at most `max_leaves` leaves, by default those of the given tree.
     """
-    most_leaves = search.settings.max_leaves or state.tree.n_leaves
+    most_leaves = most_leaves or search.settings.max_leaves or state.tree.n_leaves
     found = state
     for share in _APPROACH:
         found = _regrown_at(search, found, share * lambda_, most_leaves)
@@ -174,6 +176,7 @@ def _regrown(search, state, lambda_, most_leaves, n_more):
         most_leaves + n_more,
         lambda_,
         step.n_jobs,
+        search.problem.leaf_size,
     )
     state = _passes(search, search.evaluate(tree), lambda_)
     tree = without_surplus(search, state, most_leaves)
@@ -515,9 +518,12 @@ class Sketch:
         """Return a :class:`Sketched` for the array `nodes` of a tree.
 
         It has the cost of each row in each cluster, at centres that are optimal for the labels
-        of the tree.
+        of the tree. Tests that leave fewer rows on a side than the minimum size of leaves are
+        removed first.
         """
         problem, objective = self.problem, self.problem.objective
+        if problem.leaf_size is not None:
+            nodes = self._without_small_leaves(nodes)
         order, span = kernels.spans(nodes, self.codes, len(nodes))
         labels = np.empty(len(self.codes), np.int64)
         for leaf in np.flatnonzero(nodes[:, LEFT] < 0):
@@ -530,10 +536,26 @@ class Sketch:
         inertia = float(cost[np.arange(len(labels)), labels].sum())
         return Sketched(nodes, cost, inertia + self.price * (len(nodes) // 2))
 
+    def _without_small_leaves(self, nodes):
+        size, found = self.problem.leaf_size, nodes
+        while found is not None:
+            nodes = kernels.compact(found)
+            order, span = kernels.spans(nodes, self.codes, len(nodes))
+            below = np.append(0.0, np.cumsum(size.units[order]))
+            sizes = below[span[:, 1]] - below[span[:, 0]]
+            found = kernels.without_unbalanced(nodes, sizes, size.least)
+        return nodes
+
+    @property
+    def limit(self):
+        """Units of each row and the minimum size of a leaf; no units if there is no minimum."""
+        size = self.problem.leaf_size
+        return (np.empty(0), 0.0) if size is None else (size.units, size.least)
+
     def one_pass(self, state):
         """Run one pass over a tree; return the array of its nodes, and whether it changed."""
         self.n_passes += 1
-        terms = (self.codes, self.first, state.cost, self.price)
+        terms = (self.codes, self.first, state.cost, self.price, *self.limit)
         nodes, changed = kernels.one_pass(state.nodes, *terms)
         return kernels.compact(nodes), changed
 
@@ -544,7 +566,7 @@ class Sketch:
         penalty per test; see :func:`.sketch_kernels.expand`.
         """
         self.n_passes += max(1, state.cost.shape[1] // _CUT_CLUSTERS)
-        terms = (self.codes, self.first, state.cost, most_leaves, self.price)
+        terms = (self.codes, self.first, state.cost, most_leaves, self.price, *self.limit)
         return kernels.expand(state.nodes, *terms)
 
     def shrink(self, state):

@@ -228,7 +228,7 @@ def search_path(search, goal, measure, random_state):
         is_small = goal.is_small(cost, tree) or tree.n_leaves == 1
         return (point.lambda_, tree, cost), is_small
 
-    lambdas = lambda_grid(search.problem)
+    lambdas = lambda_grid(search.original.problem)
     low, high = yield from _along(search, goal, look, lambdas, random_state)
     if not goal.is_limit:
         return

@@ -41,8 +41,8 @@ class Effort:
     n_times : int
         The search for an axis-aligned tree runs this multiple of its default number of passes.
     n_copies : int
-        Noisy copies per row. If there are few rows, oblique trees are fitted to the rows and to
-        these copies.
+        Noisy copies per row. If there are few rows, trees are fitted to the rows and to these
+        copies, axis-aligned trees in the last passes only.
     """
 
     n_rounds: int

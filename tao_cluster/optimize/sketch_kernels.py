@@ -37,6 +37,22 @@ def compact(nodes):
     return np.array(out)
 
 
+def without_unbalanced(nodes, sizes, least):
+    """Return the tree without the first test that has a side smaller than `least`, if any.
+
+    The subtree of the larger side takes its place. Other nodes may be unreachable then. The result
+    is None if there is no such test.
+    """
+    children = nodes[:, [LEFT, RIGHT]]
+    is_small = (nodes[:, LEFT] >= 0) & (sizes[children].min(axis=1) < least)
+    if not is_small.any():
+        return None
+    found, node = nodes.copy(), int(is_small.argmax())
+    left, right = children[node]
+    found[node] = nodes[left if sizes[left] >= sizes[right] else right]
+    return found
+
+
 @jit
 def _leaf_of(nodes, code, node):
     """Return the leaf below `node` that a row reaches; `code` has the bins of its values."""
@@ -116,18 +132,36 @@ def _sum_gains(nodes, node, rows, codes, cost, first, sums):
 
 
 @jit
-def _best_test(total, first, sums):
+def _sum_units(rows, codes, units, first, sums):
+    """Fill `sums`, per bin of every feature, with the units of the rows; return their total."""
+    total = 0.0
+    sums[:] = 0.0
+    for r in range(rows.shape[0]):
+        code, unit = codes[rows[r]], units[rows[r]]
+        total += unit
+        for f in range(code.shape[0]):
+            sums[first[f] + np.uint64(code[f])] += unit
+    return total
+
+
+@jit
+def _best_test(total, first, sums, sizes, size, least):
     """Return the test with the least sum over its left rows: (sum, feature, bin, is_flipped).
 
     `sums` has the summed cost differences (left minus right) of the rows in each bin, and `total`
     is their sum over all rows. A flipped test sends the larger values to the left. The feature is
-    -1 if no test is better than sending all rows to one side.
+    -1 if no test is better than sending all rows to one side. With `sizes`, the units of the rows
+    per bin, of sum `size`, both sides must have at least `least` units.
     """
     best = (min(0.0, total), np.int64(-1), np.int64(0), False)
     for f in range(first.shape[0] - 1):
-        below, low, high = 0.0, best[0], total - best[0]
+        below, inside, low, high = 0.0, 0.0, best[0], total - best[0]
         for b in range(first[f], first[f + 1] - 1):
             below += sums[b]
+            if sizes.shape[0]:
+                inside += sizes[b]
+                if inside < least or size - inside < least:
+                    continue
             if below < low:
                 low, high = below, total - below
                 best = (below, np.int64(f), np.int64(b - first[f]), False)
@@ -138,11 +172,11 @@ def _best_test(total, first, sums):
 
 
 @jit
-def one_pass(nodes, codes, first, cost, price):
+def one_pass(nodes, codes, first, cost, price, units, least):
     """Run one pass of Tree Alternating Optimization, bottom-up, with the best test per node.
 
     Leaves get the label of least cost. A test that saves no more than `price` is replaced by one
-    of its subtrees.
+    of its subtrees. With `units` of the rows, each side of a new test has at least `least` units.
 
     Returns
     -------
@@ -153,6 +187,7 @@ def one_pass(nodes, codes, first, cost, price):
     nodes, starts = nodes.copy(), first.astype(np.uint64)  # unsigned: no check for negative indices
     order, span = spans(nodes, codes, nodes.shape[0])
     sums, total, changed = np.empty(first[-1]), np.empty(cost.shape[1]), False
+    sizes, size = np.empty(first[-1] if units.shape[0] else 0), 0.0
     for node in range(nodes.shape[0] - 1, -1, -1):
         here, rows = nodes[node], order[span[node, 0] : span[node, 1]]
         if here[LEFT] < 0:
@@ -161,7 +196,10 @@ def one_pass(nodes, codes, first, cost, price):
             here[LABEL] = label
             continue
         all_left = _sum_gains(nodes, node, rows, codes, cost, starts, sums)
-        value, feature, bin_, is_flipped = _best_test(all_left, first, sums)
+        if units.shape[0]:
+            size = _sum_units(rows, codes, units, starts, sizes)
+        terms = (first, sums, sizes, size, least)
+        value, feature, bin_, is_flipped = _best_test(all_left, *terms)
         if feature < 0 or min(0.0, all_left) - value <= price:
             kept = nodes[here[LEFT] if all_left <= 0.0 else here[RIGHT]]
             for q in range(5):
@@ -193,11 +231,29 @@ def _sum_bin_costs(rows, codes, feature, cost, sums, has_rows):
 
 
 @jit
-def _best_cut(rows, codes, first, cost, sums):
+def _allowed_bins(rows, codes, feature, units, least, n_bins):
+    """Return the range [low, high) of bins after which a cut leaves enough units on both sides."""
+    if units.shape[0] == 0:
+        return 0, n_bins - 1
+    sums, total = np.zeros(256), 0.0
+    for r in range(rows.shape[0]):
+        sums[codes[rows[r], feature]] += units[rows[r]]
+        total += units[rows[r]]
+    low, high, below = 0, 0, 0.0
+    for b in range(n_bins - 1):
+        below += sums[b]
+        low += below < least
+        high = b + 1 if total - below >= least else high
+    return low, high
+
+
+@jit
+def _best_cut(rows, codes, first, cost, sums, units, least):
     """Return the cut of a leaf that saves most if each side gets its best label.
 
-    `rows` are the rows of the leaf, and `sums` is a workspace of shape (256, k). The result is
-    (saving, feature, bin, label to the left, label to the right).
+    `rows` are the rows of the leaf, and `sums` is a workspace of shape (256, k). With `units` of
+    the rows, both sides must have at least `least` units. The result is (saving, feature, bin,
+    label to the left, label to the right).
     """
     n_clusters = cost.shape[1]
     total, below, has_rows = np.empty(n_clusters), np.empty(n_clusters), np.empty(256, np.bool_)
@@ -205,8 +261,9 @@ def _best_cut(rows, codes, first, cost, sums):
     best = (0.0, np.int64(-1), np.int64(0), own, own)
     for f in range(first.shape[0] - 1):
         _sum_bin_costs(rows, codes, f, cost, sums, has_rows)
-        below[:] = 0.0
-        for b in range(first[f + 1] - first[f] - 1):
+        below[:], n_bins = 0.0, first[f + 1] - first[f]
+        lowest, end = _allowed_bins(rows, codes, f, units, least, n_bins)
+        for b in range(end):
             if not has_rows[b]:  # without rows in it, the cut is the same as at the bin before
                 continue
             left, right = 0, 0
@@ -217,13 +274,13 @@ def _best_cut(rows, codes, first, cost, sums):
                 if total[c] - below[c] < total[right] - below[right]:
                     right = c
             gain = total[own] - below[left] - (total[right] - below[right])
-            if gain > best[0]:
+            if gain > best[0] and b >= lowest:
                 best = (gain, np.int64(f), np.int64(b), left, right)
     return best
 
 
 @jit
-def expand(nodes, codes, first, cost, most_leaves, price):
+def expand(nodes, codes, first, cost, most_leaves, price, units, least):
     """Return the tree after leaves are split, the best split first, up to `most_leaves` leaves.
 
     It also ends if no cut of a leaf saves more than `price`.
@@ -241,7 +298,7 @@ def expand(nodes, codes, first, cost, most_leaves, price):
         for leaf in range(fresh, n):
             if out[leaf, LEFT] < 0:
                 rows = order[span[leaf, 0] : span[leaf, 1]]
-                best = _best_cut(rows, codes, first, cost, sums)
+                best = _best_cut(rows, codes, first, cost, sums, units, least)
                 gain[leaf] = best[0]
                 cut[leaf, 0], cut[leaf, 1], cut[leaf, 2], cut[leaf, 3] = best[1:]
         node = 0

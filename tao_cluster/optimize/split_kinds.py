@@ -7,10 +7,12 @@ import numpy as np
 
 from ..initial_trees.builders import axis_aligned, in_turn, max_leaves_at
 from ..initial_trees.cart import Cart
+from ..problem.problem import Noise
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
+from .direct_form import descend
 from .local_search import better_start, regrow
 from .oblique_search import improvements, is_better, optimize_exact, penalty_per_parameter, refit
-from .trimming import at_midpoints, at_values, trim
+from .trimming import at_midpoints, at_values, at_widest_margins, trim
 
 __all__ = [
     "AxisAligned",
@@ -40,6 +42,11 @@ class SplitKind(Protocol):
         per test and paths follow the number of leaves.
     depth_limits_leaves : bool
         Whether default initial trees have at most 2 ** depth leaves.
+    noise : Noise
+        The noise of copies of the rows, if there are few rows.
+    finds_with_copies : bool
+        Whether all passes of the direct form count these copies. Otherwise only those of
+        `optimize_exact` and `generalize` do.
     """
 
     name: str
@@ -49,6 +56,8 @@ class SplitKind(Protocol):
     n_passes: int
     prices_weights: bool
     depth_limits_leaves: bool
+    noise: Noise
+    finds_with_copies: bool
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return the builder of initial trees for init="auto"."""
@@ -68,13 +77,17 @@ class SplitKind(Protocol):
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Yield better states from a search over structures."""
 
-    def postprocess(self, tree, leaf_of_row, step, share):
+    def generalize(self, search, state, lambda_):
+        """Return the chosen state after passes that also count noisy copies of the rows."""
+
+    def postprocess(self, tree, leaf_of_row, step, weight, share):
         """Return a simplified tree in which every row of the fit stays in its leaf.
 
         An oblique tree loses its negligible weights: those whose effect is below `share` of the
         largest effect at the node. An axis-aligned tree gets new thresholds: midpoints between
-        neighbouring values of the rows, or the lower of the two values. `step` gives access to the
-        rows of the fit.
+        neighbouring values of the rows, or the lower of the two values. Tests of one feature move
+        to the feature that divides the rows alike with the widest margin. `step` gives access to
+        the rows of the fit, and `weight` has their weights.
         """
 
 
@@ -89,6 +102,8 @@ class Oblique:
     n_passes: ClassVar[int] = 3
     prices_weights: ClassVar[bool] = True
     depth_limits_leaves: ClassVar[bool] = True
+    noise: ClassVar[Noise] = Noise(0.7, 0.1)
+    finds_with_copies: ClassVar[bool] = True
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return a builder that alternates between several methods, which use centres or rows.
@@ -122,33 +137,41 @@ class Oblique:
         return search.take(found, there)
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
-        """Yield better and better states from a search that grows, perturbs and prunes the tree."""
-        there = search.smoothed
-        start = there.take(state, search)
+        """Yield better and better states from a search that grows, perturbs and prunes the tree.
+
+        They are states of the original rows, without noisy copies.
+        """
+        there, rows = search.smoothed, search.original
+        start, state = there.take(state, search), rows.take(state, search)
         price = penalty_per_parameter(there.problem, start)
-        criterion = goal.criterion(search.problem, price)
+        criterion = goal.criterion(rows.problem, price)
         share = start.inertia / state.inertia if state.inertia > 0 else 1.0
         terms = (criterion.over(share), effort, rivals, random_state)
         found = improvements(there, start, lambda_, *terms)
-        for other in (search.take(other, there) for other in found):
+        for other in (rows.take(other, there) for other in found):
             if criterion.value(other) < np.inf:
                 state = other
                 yield state
         # The search may have used noisy copies of the rows. On the original rows, the result must
         # be at least as good as axis-aligned trees.
-        for other in [] if there is search else search.single_features(state):
+        for other in [] if there is rows else rows.single_features(state):
             is_larger = other.pruned.n_parameters > state.pruned.n_parameters
             is_larger |= other.pruned.n_leaves > search.limits()[0]
             if not is_larger and is_better(criterion, other, state):
                 state = other
                 yield state
 
-    def postprocess(self, tree, leaf_of_row, step, share):
+    def generalize(self, search, state, lambda_):
+        """Return the state unchanged: :meth:`optimize_exact` has counted the copies."""
+        return state
+
+    def postprocess(self, tree, leaf_of_row, step, weight, share):
         """Remove weights so small that every row stays in its leaf.
 
         In tests of one feature, the weight becomes 1 or -1.
         """
         tree = trim(tree, leaf_of_row, step.view, share, step.n_jobs)
+        tree = at_widest_margins(tree, leaf_of_row, step.view, weight, step.n_jobs)
         return at_midpoints(tree, leaf_of_row, step.view, step.n_jobs)
 
 
@@ -180,11 +203,12 @@ class AxisAligned:
 
     name: ClassVar[str] = "axis"
     solver: ClassVar[NodeSolver] = Axis()
-    # All rows are used, so that the result never costs more than the best initial tree.
-    samples_rows: ClassVar[bool] = False
+    samples_rows: ClassVar[bool] = False  # the search is never worse than its start on all rows
     n_passes: ClassVar[int] = 100  # until nothing changes
     prices_weights: ClassVar[bool] = False
     depth_limits_leaves: ClassVar[bool] = False
+    noise: ClassVar[Noise] = Noise(0.5, 0.3)
+    finds_with_copies: ClassVar[bool] = False
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return a builder that alternates between ExKMC, ExShallow and CART.
@@ -224,10 +248,20 @@ class AxisAligned:
         """Yield nothing, because `better_start` has already searched over the structures."""
         return iter(())
 
-    def postprocess(self, tree, leaf_of_row, step, share):
+    def generalize(self, search, state, lambda_):
+        """Return the state after passes and regrowth on the rows and noisy copies of them."""
+        there = search.smoothed
+        if there is search or not search.settings.relax or not search.settings.solver.can_expand:
+            return state
+        found = descend(there, there.evaluate(state.pruned), lambda_, stage="relax")
+        found = regrow(there, found, lambda_, state.pruned.n_leaves)
+        return search.take(found, there)
+
+    def postprocess(self, tree, leaf_of_row, step, weight, share):
         """Move each threshold to a midpoint between values of rows, or to the lower value."""
         place = at_midpoints if self.midpoints else at_values
-        return place(upright(tree), leaf_of_row, step.view, step.n_jobs)
+        tree = at_widest_margins(upright(tree), leaf_of_row, step.view, weight, step.n_jobs)
+        return place(tree, leaf_of_row, step.view, step.n_jobs)
 
 
 SPLIT_KINDS = {kind.name: kind for kind in (Oblique(), AxisAligned())}

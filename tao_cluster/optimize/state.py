@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,9 @@ from ..initial_trees.builders import cart_builders, greedy_builders, small_trees
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.problem import Problem, smoothed
+from ..reference import optimal_centers
 from ..tree import Tree
+from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
 from .tree_step import Routed, TreeStep
 
@@ -100,6 +102,8 @@ class Search:
         :attr:`smoothed`.
     regrowths_in_vain : tuple of (State, set of (price, most leaves, further leaves))
         The last state whose regrowth failed, and the arguments with which it failed.
+    is_sample : bool
+        Whether the rows are a sample, so that records have the costs of the sample.
     """
 
     problem: Problem
@@ -108,6 +112,7 @@ class Search:
     history: History = field(default_factory=History)
     whole: Any = None
     regrowths_in_vain: tuple = (None, frozenset())
+    is_sample: bool = False
     # The last centres and the distances (n, k) to them, which the next pass needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
@@ -120,7 +125,8 @@ class Search:
     def of(cls, problem, settings, history, whole=None):
         """Return a search over the rows of a problem, with the node solver of the settings."""
         solver = settings.direct_solver.bind(problem.X)
-        step = TreeStep(kernel_arrays(problem.X), solver, settings.n_jobs)
+        view, size = kernel_arrays(problem.X), problem.leaf_size
+        step = TreeStep(view, solver, settings.n_jobs, leaf_size=size)
         return cls(problem, settings, step, history, whole)
 
     @cached_property
@@ -129,10 +135,18 @@ class Search:
 
         With few rows, the training cost is a poor estimate of the benefit of a weight on new rows.
         """
-        problem = smoothed(self.problem, self.settings.effort.n_copies)
+        if self.whole is not None:
+            return self
+        n_copies, noise = self.settings.effort.n_copies, self.settings.split_kind.noise
+        problem = smoothed(self.problem, n_copies, noise)
         if problem is self.problem:
             return self
         return Search.of(problem, self.settings, self.history, self)
+
+    @property
+    def original(self):
+        """Search over the original rows: this search, unless it uses noisy copies."""
+        return self if self.whole is None else self.whole
 
     def take(self, state, source):
         """Return the state of another search, evaluated on the rows of this search."""
@@ -162,7 +176,7 @@ class Search:
 
         If the settings have no such limit, it is the maximum over the initial trees.
         """
-        if self.whole is not None:
+        if not self._starts and self.whole is not None:
             return self.whole.limits()
         leaves, depth = np.max(self._starts or [(np.inf, np.inf)], axis=0)
         settings = self.settings
@@ -219,10 +233,12 @@ class Search:
         """
         is_uniform = not settings.solver.supports_weights
         sample = sample_of_problem(problem, n_rows, random_state, is_uniform=is_uniform)
-        return cls.of(sample, settings, history)
+        return replace(cls.of(sample, settings, history), is_sample=True)
 
     def evaluate(self, tree, leaf_of_row=None):
         """Return the state of a tree; clusters without rows keep their free centres.
+
+        Tests that leave fewer rows on a side than the minimum size of leaves are removed first.
 
         Parameters
         ----------
@@ -233,6 +249,10 @@ class Search:
         problem = self.problem
         if leaf_of_row is None:
             leaf_of_row = self.step.leaves_of(tree)
+        if problem.leaf_size is not None:
+            terms = (self.step.view, problem.leaf_size, self.step.n_jobs)
+            rows = np.arange(problem.n_rows)
+            tree, leaf_of_row = without_small_leaves(tree, rows, leaf_of_row, *terms)
         labels = tree.leaf_label[leaf_of_row]
         centers = problem.objective.update_centers(
             self._data, labels, problem.weight, problem.free.centers
@@ -276,6 +296,15 @@ class Search:
         penalty = self.settings.penalty
         return LabelCriterion(penalty, labels, problem.weight, problem.n_clusters)
 
+    def cost_increase(self, state):
+        """Return the cost increase of a state of this search in percent, on the original rows."""
+        if self.whole is None:
+            return self.problem.cost_increase(state.inertia)
+        problem = self.whole.problem
+        labels = state.labels[: problem.n_rows]  # the copies come after the original rows
+        terms = (problem.objective, problem.data, labels, problem.weight, problem.free)
+        return problem.cost_increase(optimal_centers(*terms)[1])
+
     def record(self, stage, state, lambda_, mu=np.inf, mismatch=0.0, kept=True):
         """Add a state to the optimisation history.
 
@@ -296,9 +325,10 @@ class Search:
             stage=stage,
             **{"lambda": lambda_},
             mu=mu,
-            cost_increase=self.problem.cost_increase(state.inertia),
+            cost_increase=self.cost_increase(state),
             leaves=state.pruned.n_leaves,
             non_zeros=state.pruned.n_nonzero,
             mismatch=mismatch,
             kept=kept,
+            sampled=(self if self.whole is None else self.whole).is_sample,
         )

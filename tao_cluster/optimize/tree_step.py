@@ -16,6 +16,7 @@ from .._utils.threads import map_in_threads, n_threads
 from ..penalties import leaf_histograms
 from ..solvers import BoundSolver, NodeProblem, Status
 from ..tree import Split, Tree, same_array
+from ..tree.leaf_size import LeafSize
 from ..tree.routing import ReducedSets, project
 
 
@@ -41,6 +42,8 @@ class TreeStep:
         Number of threads that route rows and update the nodes of one depth.
     prices_parameters : bool, default=False
         Whether the strength is a penalty per parameter instead of a penalty on ||w||_1.
+    leaf_size : LeafSize, optional
+        The minimum size of leaves. A test that leaves fewer rows on a side is not accepted.
     """
 
     view: Any
@@ -49,6 +52,7 @@ class TreeStep:
     prices_parameters: bool = False
     # The status of the solver at each node where it did not converge when it was last called.
     unsolved: dict[int, Status] = field(default_factory=dict)
+    leaf_size: LeafSize | None = None
     # Hash of the last problem at each node and the resulting split: the same problem has the same
     # result. Hashes are stored, because the problems would take 17 bytes per row and tree level.
     _settled: dict[int, tuple[bytes, Split]] = field(default_factory=dict, init=False)
@@ -59,7 +63,8 @@ class TreeStep:
         The new step shares the record of unsolved nodes, except with a penalty per parameter.
         """
         unsolved = {} if prices_parameters else self.unsolved
-        return TreeStep(self.view, solver, self.n_jobs, prices_parameters, unsolved)
+        terms = (self.n_jobs, prices_parameters, unsolved, self.leaf_size)
+        return TreeStep(self.view, solver, *terms)
 
     def routed(self, tree):
         """Return the tree and the leaf that each row reaches, as a Routed."""
@@ -198,13 +203,20 @@ class TreeStep:
         self._settled[node] = (asked, new)
         if new.same_as(old):
             return None
-        if is_judged:
+        is_kept = not self._is_allowed(node, below.rows, new)
+        if is_judged and not is_kept:
             goes_left = self._goes_left(node, problem.rows, new)
             before = problem.loss(below.goes_left[care]) + has_price * problem.price(old)
-            if problem.loss(goes_left) + has_price * problem.price(new) >= before:
-                self._settled[node] = (asked, old)
-                return None
-        return new
+            is_kept = problem.loss(goes_left) + has_price * problem.price(new) >= before
+        if is_kept:
+            self._settled[node] = (asked, old)
+        return None if is_kept else new
+
+    def _is_allowed(self, node, rows, split):
+        """Return whether a test leaves enough rows on both sides, or has no features."""
+        if self.leaf_size is None or len(split.indices) == 0:
+            return True
+        return self.leaf_size.is_met(rows, self._goes_left(node, rows, split))
 
     def _reduce(self, tree, node, below, loss, strength):
         """Return the binary classification problem at a node, and a mask of its rows.
@@ -221,8 +233,9 @@ class TreeStep:
             parameters = tree.subtree_parameters
             children = tree.children_left[node], tree.children_right[node]
             freed = tuple(int(parameters[child]) for child in children)
-        problem = NodeProblem(rows, gain > 0, np.abs(gain, out=gain), strength, freed=freed)
-        return problem, care
+        limit = None if self.leaf_size is None else (self.leaf_size, below.rows)
+        terms = (rows, gain > 0, np.abs(gain, out=gain), strength)
+        return NodeProblem(*terms, freed=freed, limit=limit), care
 
     def _helpers(self, node):
         """Return the number of threads that route the rows of a node.
@@ -303,7 +316,8 @@ def _digest(problem):
     """Return a hash of the rows, sides, weights and strength of the problem at a node: bytes."""
     terms = np.array([problem.strength, *(problem.freed or ())])
     digest = hashlib.blake2b(terms.tobytes(), digest_size=16)
-    for part in (problem.rows, problem.goes_right, problem.weight):
+    every_row = () if problem.limit is None else problem.limit[1:]
+    for part in (problem.rows, problem.goes_right, problem.weight, *every_row):
         digest.update(part)
     return digest.digest()
 

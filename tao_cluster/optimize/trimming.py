@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from ..tree.conditions import Bound
+from ..tree.margins import widest_gap, with_gaps
 from ..tree.routing import ReducedSets, project
 from ..tree.split_statistics import split_stds
 from ..tree.tree import midpoint
@@ -76,6 +77,35 @@ def _needed(view, rows, split, threshold, std, share, n_jobs):
     return kept
 
 
+def at_widest_margins(tree, leaf_of_row, view, weight, n_jobs=1, is_middle=False):
+    """Return the tree with each test of one feature moved to the feature of the widest margin.
+
+    Only features that divide the rows of a node like its test are compared; see
+    :mod:`tao_cluster.tree.margins`.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf_of_row : int array of shape (n,), the leaf of each row
+    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
+    weight : float64 array of shape (n,), positive
+    n_jobs : int, threads; the result is the same for any number
+    is_middle : bool
+        Whether the thresholds of the tests that move are midpoints.
+
+    Returns
+    -------
+    Tree
+        These rows reach the same leaves as before.
+    """
+    sides = _sides(tree, leaf_of_row, view, n_jobs)
+    gaps = {
+        node: widest_gap(view, rows, goes_left, tree.split(node)[0][0], weight[rows])
+        for node, rows, _, goes_left in sides
+    }
+    return with_gaps(tree, gaps, is_middle)
+
+
 def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
     """Return the tree with weight 1 or -1, and the threshold at a midpoint, in univariate tests.
 
@@ -102,7 +132,7 @@ def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
             updates[node] = ((indices, np.sign(weights)), np.sign(weights[0]) * value + 0.0)
     # Products with weights of 1 and -1 are exact, so every row stays on its side.
     tree = tree.with_splits(updates)
-    for node, values, goes_left in _sides(tree, leaf_of_row, view, n_jobs):
+    for node, _, values, goes_left in _sides(tree, leaf_of_row, view, n_jobs):
         if goes_left.any() and not goes_left.all():
             middle = midpoint(values[goes_left].max(), values[~goes_left].min())
             updates[node] = (tree.split(node), middle)
@@ -110,7 +140,7 @@ def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
 
 
 def _sides(tree, leaf_of_row, view, n_jobs):
-    """Yield, for each test of one feature, the node, the weighted values, and who goes left.
+    """Yield, for each test of one feature, the node, its rows, their values, and who goes left.
 
     The values are weight times feature for each row of the node. Rows go left where the last item,
     a bool array, is True.
@@ -119,8 +149,9 @@ def _sides(tree, leaf_of_row, view, n_jobs):
     for node in itertools.chain.from_iterable(rows_of.levels()):
         split = tree.split(node)
         if len(split[0]) == 1:
-            values = project(view, rows_of[node], *split, n_jobs)
-            yield node, values, values <= tree.threshold[node]
+            rows = rows_of[node]
+            values = project(view, rows, *split, n_jobs)
+            yield node, rows, values, values <= tree.threshold[node]
 
 
 def at_values(tree, leaf_of_row, view, n_jobs=1):
@@ -142,7 +173,7 @@ def at_values(tree, leaf_of_row, view, n_jobs=1):
     """
     updates = {
         node: (tree.split(node), values[goes_left].max())
-        for node, values, goes_left in _sides(tree, leaf_of_row, view, n_jobs)
+        for node, _, values, goes_left in _sides(tree, leaf_of_row, view, n_jobs)
         if goes_left.any()
     }
     return tree.with_splits(updates)

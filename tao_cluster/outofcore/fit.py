@@ -96,8 +96,8 @@ def fit(
     TypeError
         If the estimator is not one of this project, or the rows have an unsupported type.
     ValueError
-        If the objective or a parameter needs all rows at once, and for the reasons of `fit` of the
-        estimator.
+        If the objective or a parameter (such as `min_samples_leaf`) needs all rows at once, and for
+        the reasons of `fit` of the estimator.
     BlockError
         If a block cannot be read or has invalid values. The message names the block.
 
@@ -142,6 +142,7 @@ def fit(
     plain = with_plain_numbers(estimator)
     method = plain._method()
     _check_method(method)
+    _check_leaf_size(plain.min_samples_leaf)
     rng = check_random_state(random_state)
     with one_thread():
         blocks = blocks_of(blocks, sample_weight, embedding, effective_n_jobs(estimator.n_jobs))
@@ -157,6 +158,9 @@ def fit(
         cost = source.sum(free_inertia, centers)
         model = clone(estimator).set_params(reference=_in_user_units(space, centers))
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
+        for record in getattr(model, "history_", ()):
+            if "sampled" in record:  # greedy methods record cuts
+                record["sampled"] = record["sampled"] or len(sample.weight) < look.n_present
         states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
         _store(model, _best(states), source, centers, cost)
         model._column_range = np.array([look.moments.low, look.moments.high])
@@ -292,6 +296,16 @@ def _check_method(method):
         raise ValueError(
             "validation by positions or a mask of rows is not supported out of core: pass a share "
             "of the sample, such as validation=0.2."
+        )
+
+
+def _check_leaf_size(min_samples_leaf):
+    """Raise a ValueError if leaves have a minimum size: a fit counts leaves in the sample only."""
+    if not (isinstance(min_samples_leaf, Integral) and min_samples_leaf == 1):
+        raise ValueError(
+            f"min_samples_leaf={min_samples_leaf} is not supported out of core, because the tree "
+            "is found in a sample of the rows: leave it at 1, or fit the estimator itself to a "
+            "sample of the rows."
         )
 
 

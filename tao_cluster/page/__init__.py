@@ -23,7 +23,8 @@ _SCRIPTS += ("drawing", "viewport", "details", "trace", "table", "keys", "main")
 _MEANS = {
     "image": "Leaves show the mean of their rows.",
     "words": "Leaves show the words of largest mean.",
-    "bars": "Leaves show how far their means are from those of all rows, in standard deviations.",
+    "bars": "Leaves show how far their means are from those of all rows, in standard deviations; "
+    "for categories their share of the rows (and of all rows).",
 }
 _FRAME = (
     '<iframe srcdoc="{}" sandbox="allow-scripts" title="tree" loading="lazy" '

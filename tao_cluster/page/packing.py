@@ -63,7 +63,7 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
     """
     first = rows[0]
     kind = picture_kind(trees[0], first, image_shape, names)
-    tops = [{} if one is None else _tops(kind, one) for one in rows]
+    tops = [{} if one is None else _tops(kind, one, names) for one in rows]
     carried = _carried(kind, trees, tops, len(names))
     place = {feature: here for here, feature in enumerate(carried.tolist())}
     models = [_model(*parts, place) for parts in zip(reports, rows, tops, strict=True)]
@@ -187,19 +187,21 @@ def _shorts(values):
 # ---------------------------------------------------------------- leaves
 
 
-def _tops(kind, rows):
+def _tops(kind, rows, names):
     """Return the summary of the mean of each leaf that has rows, by node number."""
     tree = rows.tree
-    shown = {int(leaf): _top(kind, rows, leaf) for leaf in tree.leaves if rows.counts[leaf] > 0}
+    leaves = [int(leaf) for leaf in tree.leaves if rows.counts[leaf] > 0]
+    shown = {leaf: _top(kind, rows, leaf, names) for leaf in leaves}
     vars(rows).pop("means", None)  # cached means of many trees could fill the memory
     return shown
 
 
-def _top(kind, rows, leaf):
+def _top(kind, rows, leaf, names):
     """Return what the page shows of the mean row of a leaf, as a dict.
 
     For the kind "image", these are the pixels. For "words", these are the features with the largest
-    means. Otherwise, these are the features whose means differ most from those of all rows.
+    means. Otherwise, these are the features whose means differ most from those of all rows; for
+    categories with their names and the text of their shares.
     """
     if kind == "image":  # one byte per pixel, from the smallest to the largest value of X
         low, high = rows.limits
@@ -208,8 +210,18 @@ def _top(kind, rows, leaf):
     if kind == "words":
         most, means = rows.words(leaf, _MOST_AT_LEAF)
         return {"of": most, "values": _shorts(means)}
-    most, off = rows.deviations(leaf, _MOST_AT_LEAF)
-    return {"of": most, "values": _shorts(off), "means": _shorts(rows.means[leaf][most])}
+    found = rows.differences(leaf, _MOST_AT_LEAF, names)
+    shares = [
+        None
+        if each.share is None
+        else {"name": each.name, "text": each.share, "overall": each.overall}
+        for each in found
+    ]
+    return {
+        "of": np.array([each.feature for each in found]),
+        "values": _shorts(each.deviation for each in found),
+        "means": _shorts(each.mean for each in found),
+    } | ({"shares": shares} if any(shares) else {})
 
 
 # ---------------------------------------------------------------- rows

@@ -10,21 +10,33 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 from .._utils.frames import check_list_of_names
 from ..columns.names import brief, printable
 from ..export.format import number_text
-from ..inspection.palette import cluster_color
+from ..inspection.palette import method_look, series_looks
 from ..measures import weighted_average_explanation_size
 from ..optimize.path import knee
 from ..tree import tree_of
 
 STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}
 STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
-_MARKERS = "osD^vPX*<>"
-_LINES = ("-", "--", "-.", ":")
 _MOST_NOTES = 5
 # An axis is logarithmic if the ratio of its largest to its smallest value exceeds _LOGARITHMIC
 # (axis of sizes) or _FAR (axis of costs).
 _LOGARITHMIC, _FAR = 8, 20
+_ROOM = {"x": 0.38, "y": 0.16}  # inches of the axis that the label of a tick takes
 _SIZE, _WIDE, _DPI = (5.0, 3.4), (6.4, 3.4), 150
+_BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
 COST = "cost increase over the free clustering, %"
+# What the stages of `history_` are called in pictures, and their colours.
+STAGES = {
+    "start": ("initial trees", "#888888"),
+    "direct fit": ("fit to the free clustering", "#888888"),
+    "penalty": ("penalty method", "#771155"),
+    "direct": ("passes of the direct form", "#0072B2"),
+    "regrow": ("regrowth", "#56B4E9"),
+    "relax": ("refits", "#009E73"),
+    "exact": ("passes on the cost itself", "#5E3C99"),
+    "search": ("search", "#D55E00"),
+    "polish": ("passes over all rows", "#000000"),
+}
 
 # Axis label of each measure of the size of a tree. The keys are columns of the table of results
 # that a comparison of methods returns.
@@ -37,8 +49,8 @@ SIZE_NAMES = {
 # Values of the option `size` of `plot_tradeoff`: the key in SIZE_NAMES, and the function of the
 # tree and the rows that computes the size.
 _MEASURES = {
-    "leaves": ("leaves", lambda tree, X: tree.n_leaves),
     "parameters": ("parameters", lambda tree, X: tree.n_parameters),
+    "leaves": ("leaves", lambda tree, X: tree.n_leaves),
     "explanation_size": ("WAES", weighted_average_explanation_size),
 }
 
@@ -70,7 +82,8 @@ def plot_path(models, *, ax=None, title=None):
         ax = _axes(ax)
         x = [tree_of(model).n_parameters for model in models]
         y = [model.cost_increase_ for model in models]
-        ax.plot(x, y, "-o", color="C0", markersize=4, linewidth=1)
+        look = series_looks({"path": _title(models[0])})["path"]
+        ax.plot(x, y, "-", marker=look.marker, color=look.color, markersize=4, linewidth=1)
         for i in _evenly_spaced(x):
             is_last, is_auto = x[i] == max(x) > min(x), models[i].lambda_ == "auto"
             ax.annotate(
@@ -93,10 +106,11 @@ def plot_path(models, *, ax=None, title=None):
     return ax
 
 
-def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=None):
+def plot_tradeoff(models, *, labels=None, size="parameters", X=None, ax=None, title=None):
     """Draw the cost increase of fitted estimators against the size of their trees.
 
-    Models with the same label are one series, joined by a line from the smallest to the largest.
+    Models with the same label are one series, joined by a line from the smallest to the largest. A
+    method has the same colour and marker in every picture.
 
     Parameters
     ----------
@@ -105,7 +119,7 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
         One label per model. Default: the names of their classes. Parameters with string values,
         such as `split`, are added if models of one class differ in them, so that oblique and
         axis-aligned trees are two series.
-    size : {"leaves", "parameters", "explanation_size"}
+    size : {"parameters", "leaves", "explanation_size"}, default="parameters"
     X : array-like or CSR matrix of shape (n, d)
         Rows over which "explanation_size" is averaged; the other sizes do not need it.
     ax : matplotlib Axes, default a new figure
@@ -141,11 +155,12 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
             f"labels must have one entry per model; got {len(labels)} for {len(models)} models."
         )
     column, measure = _MEASURES[size]
-    points = {}
+    points, methods = {}, {}
     for label, model in zip(labels, models, strict=True):
         place = (float(measure(tree_of(model), X)), model.cost_increase_)
         points.setdefault(label, []).append(place)
-    return plot_series(points, column, ax=ax, title=title)
+        methods.setdefault(label, _title(model))
+    return plot_series(points, column, methods=methods, ax=ax, title=title)
 
 
 def _model_list(models):
@@ -175,22 +190,30 @@ def _methods(models):
     return names
 
 
+def _title(model):
+    """Return the title that `compare` gives to the method of a model, such as "TAO axis"."""
+    name = type(model).__name__.replace("TAOClustering", "TAO")
+    split = _string_parameters(model).get("split", "")
+    titles = f"{name} {split}", name
+    return next((title for title in titles if method_look(title) is not None), name)
+
+
 def _string_parameters(model):
     """Return the parameters of a model whose values are strings."""
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     return {key: value for key, value in parameters.items() if isinstance(value, str)}
 
 
-def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
-    """Draw cost against size, with one colour and marker per series.
-
-    An axis is logarithmic if its values differ by a large factor.
+def plot_series(points, size, *, methods=None, curves=None, new=False, ax=None, title=None):
+    """Draw cost against size, with the colour and the marker of the method of each series.
 
     Parameters
     ----------
     points : dict of str to sequence of (size, cost in percent)
         Points of each series, joined from the smallest size to the largest.
     size : str, a key of `SIZE_NAMES`
+    methods : dict of str to str, optional
+        The title of the method of each series; default the name of the series.
     curves : dict of str to sequence of (size, cost), optional
         Lines to draw for some series instead of the straight lines between their points.
     new : bool, default=False
@@ -203,40 +226,40 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
     matplotlib Axes
     """
     curves = {} if curves is None else curves
-    # Whether the figure is new. Only its layout makes room for a legend beside the axes.
-    is_own = ax is None
+    looks = series_looks(dict(zip(points, points, strict=True)) if methods is None else methods)
     with mpl.rc_context(STYLE):
         ax = _axes(ax, _WIDE)
         for i, (label, places) in enumerate(points.items()):
-            # Points of several series often coincide. The first series are drawn on top. Every
-            # second series has larger, hollow markers, so that the points below remain visible.
-            look = {"color": cluster_color(i), "linewidth": 1, "zorder": 3 - 0.01 * i}
-            marker = {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4}
-            if len(places) == 1 or i % 2:
-                marker |= {"markersize": 6, "fillstyle": "none"}
-            line = _LINES[i % len(_LINES)]
+            # Points of several series often coincide. The first series are drawn on top.
+            color, marker, is_hollow = looks[label]
+            look = {"color": color, "linewidth": 1, "zorder": 3 - 0.01 * i}
+            line = "--" if is_hollow else "-"
+            is_large = is_hollow or len(places) == 1
+            marker = {"marker": marker, "markersize": 6 if is_large else 4}
+            marker["fillstyle"] = "none" if is_hollow else "full"
             x, y = np.transpose(sorted(map(tuple, places)))
             if label in curves:
                 ax.plot(*np.transpose(curves[label]), line, **look)
                 ax.plot(x, y, linestyle="none", **look, **marker)
                 x, y = [], []  # an empty line: its legend entry shows both the line and the marker
             ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
-        beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_own else {"loc": "best"}
-        for text in ax.legend(frameon=False, **beside).get_texts():
+        for text in ax.legend(**_BESIDE).get_texts():
             text.set_parse_math(False)
         _finish(ax, SIZE_NAMES[size], title)
-        _scale_costs(ax)
         if new:
             ax.set_ylabel("cost increase on held-out rows, %")
     return ax
 
 
 def plot_history(model, *, ax=None, title=None):
-    """Draw the cost increase of the trees that a fit evaluated, by stage.
+    """Draw the cost increase of the trees that a fit evaluated, one line per stage.
 
-    Filled points are trees that the fit kept. The dashed line is the cost increase of the final
-    tree. The horizontal axis is the penalty mu if the fit used only the penalty method. Otherwise
-    it is the number of the tree, in the order of evaluation.
+    The dashed line is the cost increase of the resulting tree. A hollow point is a tree that was
+    not better than those before it in its stage. Initial trees are not joined by a line, because
+    each has a start of its own. A stage whose trees were measured on a sample of the rows, as with
+    `max_rows`, is marked "(sample)". The horizontal axis is the penalty mu if the fit used only
+    the penalty method; its first point is then the direct fit, at mu = 0. Otherwise the axis is
+    the number of the tree, in the order of evaluation.
 
     Parameters
     ----------
@@ -269,25 +292,49 @@ def plot_history(model, *, ax=None, title=None):
         )
     if not records:
         raise ValueError("history_ is empty: the fit ended with its initial tree, as it was.")
-    along_mu = all(np.isfinite(record["mu"]) for record in records)
+    mu = np.array([record["mu"] for record in records])
+    along_mu = np.isfinite(mu).all() and (mu > 0).any()
+    # The axis of mu is logarithmic. The direct fit, at mu = 0, is drawn left of the other points.
+    x = np.maximum(mu, mu[mu > 0].min() / 1.5) if along_mu else np.arange(1.0, len(mu) + 1)
+    y = np.array([record["cost_increase"] for record in records])
+    is_kept = np.array([bool(record["kept"]) for record in records])
+    stages = np.array([_stage_name(record) for record in records])
     with mpl.rc_context(STYLE):
-        ax = _axes(ax)
-        for i, stage in enumerate(dict.fromkeys(record["stage"] for record in records)):
-            at = [j for j, record in enumerate(records) if record["stage"] == stage]
-            x = [records[j]["mu"] if along_mu else j + 1 for j in at]
-            y = [records[j]["cost_increase"] for j in at]
-            ax.plot(x, y, "o", color=f"C{i}", markersize=4, fillstyle="none", label=stage)
-            kept = [j for j in range(len(at)) if records[at[j]]["kept"]]
-            ax.plot([x[j] for j in kept], [y[j] for j in kept], "o", color=f"C{i}", markersize=4)
-        ax.axhline(model.cost_increase_, color="0.5", linewidth=0.8, linestyle="--")
+        ax = _axes(ax, _WIDE)
+        for name in dict.fromkeys(stages.tolist()):
+            at = stages == name
+            stage = records[int(np.argmax(at))]["stage"]
+            look = {"color": _stage(stage)[1], "markersize": 4, "linewidth": 1}
+            line = "none" if stage == "start" else "-"
+            # A missing value where another stage interrupts this one also interrupts the line.
+            ax.plot(x, np.where(at, y, np.nan), "o", linestyle=line, label=name, **look)
+            hollow = at & ~is_kept
+            ax.plot(x[hollow], y[hollow], "o", markerfacecolor="white", **look)
+        style = {"color": "0.3", "linewidth": 1, "linestyle": "--"}
+        ax.axhline(model.cost_increase_, label="resulting tree", **style)
+        if not is_kept.all():
+            ax.plot([], [], "o", color="0.5", markersize=4, fillstyle="none", label="not better")
         if along_mu:
             ax.set_xscale("log")
-        # The legend is translucent, so that points behind it stay visible.
-        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")
+        ax.legend(**_BESIDE)
+        scale_costs(ax)
         ax.set_ylabel(COST)
-        ax.set_xlabel(r"penalty $\mu$" if along_mu else "number of the tree")
+        ax.set_xlabel(
+            r"penalty $\mu$" if along_mu else "number of the tree, in the order of the fit"
+        )
         ax.set_title(title or "", loc="left")
     return ax
+
+
+def _stage_name(record):
+    """Return what the stage of a record is called in the legend."""
+    name, _ = _stage(record["stage"])
+    return f"{name} (sample)" if record.get("sampled") else name
+
+
+def _stage(stage):
+    """Return the name and the colour of a stage, which may be one of a user's own algorithm."""
+    return STAGES.get(stage, (stage, "#AA1155"))
 
 
 def _evenly_spaced(sizes):
@@ -303,31 +350,51 @@ def _axes(ax, size=_SIZE):
     return ax
 
 
-def _scale_costs(ax):
-    """Make the axis of costs logarithmic if all are positive and they differ by a large factor."""
-    costs = np.concatenate([line.get_ydata() for line in ax.lines])
-    if costs.min() > 0 and costs.max() > _FAR * costs.min():
-        ax.set_yscale("log")
-        ax.set_ylim(0.8 * costs.min(), 1.25 * costs.max())
-        _log_ticks(ax.yaxis)
+def scale_costs(*axes):
+    """Make the axes of costs logarithmic or linear, by one rule for all pictures of costs.
+
+    They are logarithmic if all costs are positive and the largest is more than 20 times the
+    smallest. Otherwise they are linear and include 0. Axes that are passed together are treated
+    alike.
+
+    Parameters
+    ----------
+    *axes : matplotlib Axes, whose lines have the costs as y coordinates
+    """
+    costs = [np.concatenate([line.get_ydata() for line in ax.lines]) for ax in axes]
+    low, high = np.nanmin(np.concatenate(costs)), np.nanmax(np.concatenate(costs))
+    for ax, own in zip(axes, costs, strict=True):
+        if low > 0 and high > _FAR * low:
+            ax.set_yscale("log")
+            ax.set_ylim(0.8 * np.nanmin(own), 1.25 * np.nanmax(own))
+            log_ticks(ax.yaxis)
+        elif ax.get_yscale() == "linear":  # given axes may have a logarithmic scale
+            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
 
 
 def _finish(ax, size_name, title):
     low, high = ax.get_xlim()
     if high > _LOGARITHMIC * max(low, 0.0):  # logarithmic ticks overlap in a shorter range
         ax.set_xscale("log")
-        _log_ticks(ax.xaxis)
+        log_ticks(ax.xaxis)
     elif size_name.startswith("number"):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if ax.get_yscale() == "linear":  # given axes may have a logarithmic scale
-        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+    scale_costs(ax)
     ax.set_xlabel(size_name)
     ax.set_ylabel(COST)
     ax.set_title(title or "", loc="left")
 
 
-def _log_ticks(axis):
-    """Set ticks at 1, 2 and 5 times each power of ten, written without exponents."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+def log_ticks(axis):
+    """Set ticks of a logarithmic axis, written without exponents.
+
+    They are at the powers of ten and, if there is room, also at 2 and 5 times each of them.
+    """
+    low, high = axis.get_view_interval()
+    place, name = axis.axes.get_position(), axis.axis_name
+    width, height = axis.figure.get_size_inches()
+    length = place.width * width if name == "x" else place.height * height
+    has_room = 3 * np.log10(high / low) * _ROOM[name] < length
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if has_room else (1,)))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -14,7 +14,7 @@ from ..export.format import tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from ..inspection.rows import check_image_shape
 from .boxes import name_lines, text_width, wrap
-from .curves import COST, STYLE
+from .curves import COST, STYLE, scale_costs
 from .fonts import drawable, make_drawable
 from .glyphs import PALE, SIGNED
 from .split_view import number
@@ -305,6 +305,7 @@ def plot_stability(table, features, title=None):
         axes[1].set_xlabel("number of parameters")
         axes[1].xaxis.set_major_locator(MaxNLocator(integer=True))
         axes[1].set_ylabel(COST)
+        scale_costs(axes[1])
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))
         figure.suptitle(title or "", x=0.01, ha="left")

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
 from ..columns.levels import levels_of, levels_text
-from ..columns.names import printable
-from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
+from ..columns.names import has_indicators, printable
+from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, tint
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
 from .boxes import Box, name_lines, text_width
@@ -266,7 +266,7 @@ class Bars:
     The effect of a feature is its weight times its standard deviation over the rows of the node. A
     test of a single feature, or of the levels of one column, is written as a condition instead. A
     leaf shows the features in which the mean of its rows differs most from the mean of all rows, in
-    standard deviations.
+    standard deviations. Categories are shown as shares: "island: Torgersen 84 % (overall 15 %)".
 
     Parameters
     ----------
@@ -294,8 +294,6 @@ class Bars:
     n_leaf_name_lines: int = 1
     has_more: bool = False
 
-    leaf_convention = ("leaves show differences from the mean of all rows, in standard deviations",)
-
     @classmethod
     def from_tree(cls, tree, feature_names, rows=None):
         """Return the glyph in the size that the tests and leaves of the tree need."""
@@ -303,7 +301,10 @@ class Bars:
         n_terms = np.diff(tree.split_indptr)
         n_terms[list(sets)] = 1
         n_bars, n_leaf_bars = min(5, max(1, int(n_terms.max()))), min(3, tree.n_features)
-        leaves = [] if rows is None else [rows.deviations(i, n_leaf_bars)[0] for i in tree.leaves]
+        leaves = [
+            [found.feature for found in rows.differences(i, n_leaf_bars, feature_names)]
+            for i in (() if rows is None else tree.leaves.tolist())
+        ]
         shown = {feature_names[j] for j in np.unique(np.concatenate([tree.used_features, *leaves]))}
         n_name_lines = [
             1 + any(text_width(feature_names[j], _NAME_SIZE) > _NAME_WIDTH for j in features)
@@ -326,6 +327,14 @@ class Bars:
         bars = ("red bars push right, blue bars left: weight * standard deviation",)
         bars = bars if self.n_bars > 1 else ()
         return (*bars, _CONDITION)
+
+    @property
+    def leaf_convention(self):
+        """Phrases for the legend that explain the bars of a leaf."""
+        mean = "leaves show differences from the mean of all rows, in standard deviations"
+        if not has_indicators(self.feature_names):
+            return (mean,)
+        return (mean, "categories show their share of the rows; the mark is their share overall")
 
     @property
     def test_height(self):
@@ -358,7 +367,9 @@ class Bars:
         texts = [weight_text(weight, _NUMBER_SIZE, _HALF - 0.03) for weight in weights]
         below = (1 + self.has_more) * _LINE + 0.03
         place = box.part(height=box.height - below)
-        self._draw(ax, place, self.n_name_lines, indices, effects, colors, texts)
+        lines = place.lines(len(indices), _BAR_HEIGHTS[self.n_name_lines])
+        names = [self.feature_names[j] for j in indices]
+        self._draw(ax, lines, names, effects, colors, texts)
         more = len(split.terms) - len(indices)
         if more:
             line = box.part(box.height - 2 * _LINE - 0.03, _LINE, margin=0.06)
@@ -367,31 +378,47 @@ class Bars:
 
     def draw_leaf(self, ax, box, leaf):
         """Draw the features in which the mean of a leaf differs most from that of all rows."""
-        indices, shown = leaf.rows.deviations(leaf.node, self.n_leaf_bars)
-        texts = [number(value, "+.1f") for value in shown]
-        colors = [leaf.color] * len(shown)
-        self._draw(ax, box, self.n_leaf_name_lines, indices, shown, colors, texts)
+        found = leaf.rows.differences(leaf.node, self.n_leaf_bars, self.feature_names)
+        lines = box.lines(len(found), _BAR_HEIGHTS[self.n_leaf_name_lines])
+        for each, line in zip(found, lines, strict=True):
+            if each.share is not None:
+                _draw_share(ax, line, each, leaf.color)
+        at = [i for i, each in enumerate(found) if each.share is None]
+        values = [found[i].deviation for i in at]
+        texts = [number(value, "+.1f") for value in values]
+        names, colors = [found[i].name for i in at], [leaf.color] * len(at)
+        self._draw(ax, [lines[i] for i in at], names, values, colors, texts)
         return box
 
-    def _draw(self, ax, box, n_name_lines, indices, values, colors, texts):
+    def _draw(self, ax, lines, names, values, colors, texts):
         """Draw a line per feature: its name, a bar from the zero line, and the text of its value.
 
         The text is on the other side of the zero line than the bar.
         """
-        zero = box.right - _HALF - 0.05
         largest = np.abs(values).max(initial=0) or 1.0
-        lines = box.lines(len(indices), _BAR_HEIGHTS[n_name_lines])
-        for j, value, color, text, line in zip(indices, values, colors, texts, lines, strict=True):
-            max_width = zero - _HALF - 0.11 - box.left
-            _write_name(ax, line, self.feature_names[j], max_width, n_name_lines)
+        for name, value, color, text, line in zip(names, values, colors, texts, lines, strict=True):
+            zero = line.right - _HALF - 0.05
+            max_width = zero - _HALF - 0.11 - line.left
+            _write_name(ax, line, name, max_width, 1 + (line.height > _LINE))
             line.bar(ax, zero, _HALF * value / largest, 0.085, color, zorder=4)
             side = -1 if value > 0 else 1
             align = "right" if value > 0 else "left"
             place = {"x": zero + side * 0.03, "ha": align, "max_width": _HALF - 0.03}
             line.write(ax, text, _NUMBER_SIZE, color="0.4", may_cut=False, **place)
-        if lines:
-            ends = [lines[0].top, lines[-1].bottom]
-            ax.plot([zero, zero], ends, color="0.35", linewidth=0.6 * box.scale, zorder=4)
+            ends = [line.top, line.bottom]
+            ax.plot([zero, zero], ends, color="0.35", linewidth=0.6 * line.scale, zorder=4)
+
+
+def _draw_share(ax, line, difference, color):
+    """Draw a category: a pale bar for its share, a mark for its share overall, and both as text."""
+    line.bar(ax, line.left, difference.mean * line.width, 0.86 * _LINE, tint(color, 0.35))
+    mark = line.left + difference.overall * line.width
+    ends = [line.bottom + 0.008, line.bottom + 0.04]  # below the text
+    ax.plot([mark, mark], ends, color="0.2", linewidth=1.2 * line.scale, zorder=4)
+    place = {"x": line.right - 0.03, "ha": "right", "color": "0.3", "may_cut": False}
+    line.write(ax, difference.share, 5.6, **place)
+    max_width = line.width - text_width(difference.share, 5.6) - 0.13
+    _write_name(ax, line, difference.name, max_width, 1 + (line.height > _LINE))
 
 
 def _write_name(ax, box, name, max_width, n_lines):

@@ -18,6 +18,7 @@ _LINE = 0.125  # height of a line of text, inches
 _MOST_CLASSES = 3
 _MOST_CLUSTERS = 4  # number of clusters listed in the box of a hidden subtree
 _CAPTION = 0.2  # inches, height of the caption above a panel
+_LEGEND = 0.55  # inches, height of the legend below an optimisation history
 
 
 class LeafPart(NamedTuple):
@@ -258,19 +259,24 @@ def _history(estimator, tree, image_shape):
         )
 
     def draw(ax, box):
-        left, below = 0.42, 0.36  # inches, room for the axis labels
+        left, below = 0.42, 0.36 + _LEGEND  # inches, room for the axis labels and the legend
         place = (box.left + left, box.bottom + below, box.width - left, box.height - below)
         with mpl.rc_context(STYLE):
             inset = ax.inset_axes(place, transform=ax.transData)
             plot_history(estimator, ax=inset)
         inset.set_ylabel("cost increase, %")
-        texts = [inset.xaxis.label, inset.yaxis.label, *inset.get_legend().get_texts()]
-        for text in texts:
+        for text in (inset.xaxis.label, inset.yaxis.label):
             text.set_fontsize(6.5 * box.scale)
+        style = {"frameon": False, "ncols": 2, "fontsize": 6 * box.scale, "borderpad": 0}
+        style |= {"columnspacing": 1, "labelspacing": 0.3, "handlelength": 1.5, "borderaxespad": 0}
+        place, handles = (box.left, box.bottom + _LEGEND), inset.get_legend_handles_labels()
+        inset.legend(
+            *handles, loc="upper left", bbox_to_anchor=place, bbox_transform=ax.transData, **style
+        )
         inset.tick_params(labelsize=6.5 * box.scale)
         inset.xaxis.labelpad = inset.yaxis.labelpad = 1
 
-    return Panel(2.4, 1.75, "optimisation history", draw)
+    return Panel(2.8, 1.75 + _LEGEND, "optimisation history", draw)
 
 
 _MAKERS = {"mask": _mask, "centers": _centers, "history": _history}

@@ -7,6 +7,9 @@ import pandas as pd
 from matplotlib.colors import ListedColormap
 
 from .._utils.matrices import spaced_rows
+from ..columns.names import brief, names_of, printable_names
+from ..export.format import name_with_unit
+from ..inspection.palette import cluster_color, tint
 from ..reference import nearest_center
 from ..tree import tree_of
 from .curves import STYLE
@@ -14,21 +17,25 @@ from .curves import STYLE
 _RESOLUTION = 400  # grid points per axis
 _MARGIN = 0.05
 _MOST_ROWS = 2000
+_TINT = 0.4  # share of the colour of the cluster in the colour of its region; the rest is white
 
 
 def plot_regions(model, X, *, axes=None, title=None):
     """Draw the Voronoi cells of the free clustering beside the leaves of the tree.
 
-    The plane of the two features is drawn twice. Colours are clusters. Lines are the borders of
-    the Voronoi cells or of the leaves. The picture follows figure 1 of the
-    paper (Gabidolla & Carreira-Perpiñán, KDD 2022).
+    The plane of the two features is drawn twice. Colours are clusters, and the same as in all other
+    pictures. Lines are the borders of the Voronoi cells or of the leaves, crosses are centres. Dots
+    are rows; in both drawings they have the colour of the nearest free centre, so that rows which
+    the tree assigns to another cluster stand out. The picture follows figure 1 of the paper
+    (Gabidolla & Carreira-Perpiñán, KDD 2022).
 
     Parameters
     ----------
     model : fitted estimator
         It must have two features, an objective with centres, and no embedding.
     X : array-like of shape (n, 2)
-        Rows to show. At most 2000 of them are drawn.
+        Rows to show. At most 2000 of them are drawn. The axes are named by the features of the
+        model, or else by the columns of X.
     axes : sequence of two matplotlib Axes, default a new figure
     title : str, optional
 
@@ -56,9 +63,7 @@ def plot_regions(model, X, *, axes=None, title=None):
     low, high = low - margin, high + margin
     sides = [np.linspace(low[j], high[j], _RESOLUTION) for j in range(2)]
     grid = np.stack([side.ravel() for side in np.meshgrid(*sides)], axis=1)
-    space = model._space
-    data = space.objective.prepare(space.scaled(grid))
-    free = nearest_center(space.objective, data, space.scaled_centers(model.free_centers_))
+    free = _free_clusters(model, grid)
     table = grid if names is None else pd.DataFrame(grid, columns=names)
     name = f"tree, {tree.n_leaves} leaves"
     pictures = (
@@ -66,19 +71,31 @@ def plot_regions(model, X, *, axes=None, title=None):
         (name, model.predict(table), model.apply(table), model.cluster_centers_),
     )
     shown = X[spaced_rows(len(X), _MOST_ROWS)]
+    colors = [cluster_color(label) for label in _free_clusters(model, shown)]
+    dots = {"c": colors, "s": 5, "linewidths": 0.25, "edgecolors": "0.2"}
+    labels = printable_names(names_of(model, getattr(model, "feature_names_in_", names)))
+    x_label, y_label = (brief(name_with_unit(label)) for label in labels)
     with mpl.rc_context(STYLE | {"axes.grid": False}):
         if axes is None:
-            _, axes = plt.subplots(1, 2, figsize=(7.0, 3.5), dpi=150, layout="constrained")
+            _, axes = plt.subplots(1, 2, figsize=(7.4, 3.6), dpi=150, layout="constrained")
         for ax, (name, cluster, region, centers) in zip(axes, pictures, strict=True):
             _draw_regions(ax, sides, cluster, region, len(centers))
-            ax.plot(*shown.T, ".", color="0.2", markersize=1.5, alpha=0.6)
+            ax.scatter(*shown.T, **dots)
             ax.plot(*centers.T, "P", color="white", markeredgecolor="black", markersize=8)
             ax.set_title(name, loc="left")
             ax.set(xlim=sides[0][[0, -1]], ylim=sides[1][[0, -1]])
-            ax.set_axis_off()
+            ax.set_xlabel(x_label, parse_math=False)
+            ax.set_ylabel(y_label, parse_math=False)
         if title:
             axes[0].figure.suptitle(title, fontsize=9)
     return axes
+
+
+def _free_clusters(model, X):
+    """Return the nearest free centre of each row of the plane: int array of shape (n,)."""
+    space = model._space
+    data = space.objective.prepare(space.scaled(X))
+    return nearest_center(space.objective, data, space.scaled_centers(model.free_centers_))
 
 
 def _check_plane(model, tree, X):
@@ -101,7 +118,7 @@ def _check_plane(model, tree, X):
 
 def _draw_regions(ax, sides, cluster, region, n_clusters):
     shape = (_RESOLUTION, _RESOLUTION)
-    colors = [mpl.colormaps["tab20"](2 * k % 20 + 1 - (k // 10) % 2) for k in range(n_clusters)]
+    colors = [tint(cluster_color(k), _TINT) for k in range(n_clusters)]
     style = {"cmap": ListedColormap(colors), "vmin": -0.5, "vmax": n_clusters - 0.5}
     ax.pcolormesh(*sides, cluster.reshape(shape), rasterized=True, **style)
     region = region.reshape(shape)

@@ -14,7 +14,7 @@ from matplotlib.path import Path
 from sklearn.utils.validation import _num_samples
 
 from ..columns.abbreviations import AS_THEY_ARE, Abbreviation
-from ..columns.names import Numbered, printable_lines
+from ..columns.names import Indicator, Numbered, printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import edge_signs
 from ..inspection.rows import Rows, decision_paths
@@ -152,7 +152,9 @@ def plot_tree(
     if orientation not in _ORIENTATIONS:
         raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
     abbreviate = abbreviation_of(tree, names)
-    shown_names = names if not abbreviate.prefix else [abbreviate(name) for name in names]
+    shown_names = names
+    if abbreviate.prefix:  # names of categories keep their type
+        shown_names = [n if isinstance(n, Indicator) else abbreviate(n) for n in names]
     glyph = choose_glyph(nodes, tree, rows, image_shape, shown_names)
     panels = make_panels(panels, estimator, tree, image_shape)
     upper = UpperTree.from_tree(tree, max_depth)

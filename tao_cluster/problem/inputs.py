@@ -240,6 +240,14 @@ class MergedRows:
     weight: np.ndarray
     row_of_input: np.ndarray | None
 
+    @property
+    def counts(self):
+        """Number of rows of the input that are equal to each distinct row: int array (m,)."""
+        if self.row_of_input is None:
+            return np.ones(len(self.weight), np.intp)
+        present = self.row_of_input[self.row_of_input >= 0]
+        return np.bincount(present, minlength=len(self.weight))
+
     def held_out(self, validation, n_clusters, random_state):
         """Return, per distinct row, whether it is held out to choose between trees.
 

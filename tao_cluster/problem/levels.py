@@ -101,6 +101,11 @@ class Levels:
 
     variables: tuple[Variable, ...]
 
+    @property
+    def columns(self):
+        """Columns of X with the levels of all variables: int array."""
+        return np.concatenate([variable.columns for variable in self.variables])
+
     @classmethod
     def from_rows(cls, rows, names, X):
         """Return the categorical variables in a table; None if there are none.

@@ -18,15 +18,20 @@ from .._utils.matrices import canonical, check_sizes, ranges, row_blocks, row_si
 from ..objectives import Objective, cluster_means
 from ..reference import FreeClustering, cost_increase, free_clustering, free_labels, optimal_centers
 from ..tree import Tree
+from ..tree.leaf_size import LeafSize
 from ..tree.routing import kernel_arrays, project
 
 _ROUNDING = 1e-12
 
-_NOISE = 0.3  # a noisy copy is a row plus this fraction of the difference of two other rows
-_SHARE = 0.3  # fraction of the total weight that all noisy copies together have
+# A cluster of _FEW rows takes half of the differences for its copies from other clusters.
+_FEW = 5.0
 _MOST_ROWS, _MOST_VALUES = 20_000, 2e7  # maximum numbers of rows and values with noisy copies
 _SPARSE_FACTOR = 3  # a copy of a sparse row stores up to this many times the values of the row
-_GOLDEN, _STRIDE = 0.5 * (np.sqrt(5.0) - 1.0), 7919.0
+# Strides and steps of the quasi-random sequences that choose the two rows of a difference, and the
+# rows whose differences come from other clusters. Equal strides would make the two rows depend on
+# each other.
+_SEQUENCES = ((7919.0, 0.5 * (np.sqrt(5.0) - 1.0)), (6007.41421356, 0.7548776662466927))
+_LENDING = (4001.732, 0.5698402909980532)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +54,13 @@ class Problem:
         Whether each row is held out: not used to fit trees, but to choose between trees.
     scaling : Scaling, optional
         The scaling that was applied to the columns of the user to get X.
+    leaf_size : LeafSize, optional
+        The minimum size of the leaves of a tree.
     levels : Levels, optional
         Categorical variables among the columns of X, whose levels tests can combine to sets.
+    unperturbed : tuple of two int arrays
+        Columns of X, and columns of `space`, whose values noisy copies of rows keep; see
+        :func:`smoothed`. By default there are none.
     """
 
     X: Any
@@ -63,7 +73,9 @@ class Problem:
     random_state: Any = None
     held_out: np.ndarray | None = None
     scaling: Any = None
+    leaf_size: LeafSize | None = None
     levels: Any = None
+    unperturbed: tuple = ((), ())
 
     @classmethod
     def from_rows(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):
@@ -91,10 +103,12 @@ class Problem:
         X, space = rows_of(self.X, self.space, rows)
         data = self.objective.prepare(space)
         weight = self.weight[rows] if weight is None else weight
+        size = self.leaf_size and self.leaf_size.part(rows, weight / self.weight[rows])
         labels, centers = self.free.labels[rows], self.free.centers
         inertia = self.objective.value(data, labels, weight, centers)
         free = FreeClustering(labels, centers, inertia)
-        return replace(self, X=X, space=space, data=data, weight=weight, free=free, held_out=None)
+        terms = {"data": data, "weight": weight, "free": free, "leaf_size": size}
+        return replace(self, X=X, space=space, **terms, held_out=None)
 
     def training_part(self):
         """Return the problem of the rows that are not held out, with their own free clustering."""
@@ -109,6 +123,8 @@ class Problem:
             self.n_clusters,
             self.random_state,
             scaling=self.scaling,
+            leaf_size=self.leaf_size and self.leaf_size.part(rows),
+            unperturbed=self.unperturbed,
         )
 
     def validation_part(self, centers):
@@ -222,7 +238,23 @@ def mismatch_prices(distances):
     return prices
 
 
-def smoothed(problem, n_copies):
+@dataclass(frozen=True)
+class Noise:
+    """How noisy copies of rows are made; see :func:`smoothed`.
+
+    Parameters
+    ----------
+    size : float
+        Fraction of the difference of two rows that is added to a row.
+    share : float
+        Fraction of the total weight that all copies together have.
+    """
+
+    size: float
+    share: float
+
+
+def smoothed(problem, n_copies, noise):
     """Return the problem of the rows and of noisy copies of them; the total weight is the same.
 
     The copies are deterministic. They depend neither on the order of the rows nor on whether equal
@@ -233,6 +265,7 @@ def smoothed(problem, n_copies):
     problem : Problem
     n_copies : int
         Copies per row; fewer if there are many rows.
+    noise : Noise
 
     Returns
     -------
@@ -242,27 +275,32 @@ def smoothed(problem, n_copies):
     X, space, objective = problem.X, problem.space, problem.objective
     n_copies = min(n_copies, _max_copies(X))
     can_copy = objective.can_perturb_rows or objective.explains_labels
+    # If two centres are equal, copies would move the centre of one cluster away from its rows, and
+    # the other cluster, which has no rows, would get them.
+    n_centers = len(np.unique(problem.free.centers, axis=0))
     if (
         n_copies < 1
         or not can_copy
-        or not all(_can_sum_squares(each, n_copies) for each in (X, space))
+        or n_centers < problem.n_clusters
+        or not all(_can_sum_squares(each, n_copies, noise.size) for each in (X, space))
     ):
         return problem
-    donors = _donors(problem, 2 * n_copies)
-    X = _with_copies(X, donors)
+    donors, (of_X, of_space) = _donors(problem, 2 * n_copies), problem.unperturbed
+    X = _with_copies(X, donors, noise.size, of_X)
     if space is problem.X:
         space = X
     elif objective.explains_labels:  # each copy gets the label of its row
         space = np.tile(space, (n_copies + 1, 1))
     else:
-        space = _with_copies(space, donors)
-    weight = np.tile(problem.weight * (_SHARE / n_copies), n_copies + 1)
-    weight[: problem.n_rows] = (1.0 - _SHARE) * problem.weight
+        space = _with_copies(space, donors, noise.size, of_space)
+    weight = np.tile(problem.weight * (noise.share / n_copies), n_copies + 1)
+    weight[: problem.n_rows] = (1.0 - noise.share) * problem.weight
     data, centers = objective.prepare(space), problem.free.centers
     labels = free_labels(objective, data, weight, centers)
     labels[: problem.n_rows] = problem.free.labels
     free = FreeClustering(labels, centers, objective.value(data, labels, weight, centers))
-    terms = {"data": data, "weight": weight, "free": free, "held_out": None}
+    size = problem.leaf_size and problem.leaf_size.with_copies(len(weight))
+    terms = {"data": data, "weight": weight, "free": free, "held_out": None, "leaf_size": size}
     return replace(problem, X=X, space=space, **terms)
 
 
@@ -273,26 +311,29 @@ def _max_copies(X):
     return int(min(_MOST_ROWS / max(n_rows, 1), _MOST_VALUES / max(n_values, 1))) - 1
 
 
-def _can_sum_squares(X, n_copies):
+def _can_sum_squares(X, n_copies, noise):
     """Return whether sums of squares of rows and noisy copies fit into the data type of X."""
     low, high = ranges(X)
-    largest = (1 + 2 * _NOISE) * max(high.max(), -low.min())
+    largest = (1 + 2 * noise) * max(high.max(), -low.min())
     n_values = (n_copies + 1) * X.shape[0] * X.shape[1]
     return largest < np.sqrt(np.finfo(X.dtype).max / n_values)
 
 
-def _with_copies(X, donors):
+def _with_copies(X, donors, noise, unperturbed=()):
     """Return X and, below it, noisy copies of X: one per pair of rows of `donors`.
 
-    `donors` has shape (2 * number of copies, n). Each copy of a row of X is the row plus 0.3 times
-    the difference of its two donors, which are other rows.
+    `donors` has shape (2 * number of copies, n). Each copy of a row of X is the row plus `noise`
+    times the difference of its two donors, which are other rows. Copies keep the values of the
+    columns `unperturbed`, which only an array can have.
 
     If a noisy copy would have only zeros, the row is copied unchanged, because the cosine distance
     is not defined for zeros.
     """
     parts = [X]
     for one, other in zip(donors[::2], donors[1::2], strict=True):
-        copies = X + (X[one] - X[other]) * X.dtype.type(_NOISE)
+        copies = X + (X[one] - X[other]) * X.dtype.type(noise)
+        if len(unperturbed):
+            copies[:, unperturbed] = X[:, unperturbed]
         is_left = np.asarray((copies != 0).sum(axis=1)).ravel() > 0
         if not is_left.all():
             copies = _stacked([copies, X])
@@ -309,13 +350,15 @@ def _stacked(parts):
 
 
 def _donors(problem, n_donors):
-    """Choose `n_donors` rows of the same free cluster for each row: int array (n_donors, n).
+    """Return `n_donors` rows of similar clusters for each row: int array (n_donors, n).
 
-    A noisy copy of a row adds the scaled difference of two of its donors. The choice is
-    deterministic. The rows of a cluster are ordered by a random projection with a fixed seed. The
-    position of a row is the share of the weight of its cluster before it, plus half the share of
-    the rows with the same projection. Its donors are the rows at the positions
-    (_STRIDE * position + m * _GOLDEN) mod 1 for m = 1, 2, ..., a quasi-random sequence.
+    Noisy copies of a row are computed from them. Two donors of a row, next to each other, give the
+    difference that is added to it. They are rows of its free cluster. Few rows do not show how a
+    cluster varies, so for some rows of small clusters they are the donors of a row of any cluster.
+
+    The rows of a cluster are ordered by a random projection. The place of a row is the share of the
+    weight of its cluster that lies before it; equal rows have the same place. The places of the
+    donors of a row are quasi-random sequences that start from the place of the row.
     """
     X, weight, labels = problem.X, problem.weight, problem.free.labels
     n_features = X.shape[1]
@@ -323,17 +366,59 @@ def _donors(problem, n_donors):
     rows = np.arange(problem.n_rows)
     key = project(kernel_arrays(X), rows, np.arange(n_features, dtype=np.int32), direction)
     order = np.lexsort((key, labels))
-    donors = np.empty((n_donors, len(rows)), np.intp)
+    donors, lent = np.empty((n_donors, len(rows)), np.intp), np.empty(len(rows))
     bounds = np.flatnonzero(np.diff(labels[order], prepend=-1, append=-1))
     for start, stop in itertools.pairwise(bounds):
         members = order[start:stop]
-        above = np.cumsum(weight[members])
-        _, first, group = np.unique(key[members], return_index=True, return_inverse=True)
-        below = np.append(0.0, above)[first]
-        upto = above[np.append(first[1:], len(members)) - 1]
-        place = (0.5 * (below + upto) / above[-1])[group]
+        above, place, n_different = _places(key[members], weight[members])
+        lent[members] = _FEW / (_FEW + n_different)
         for m in range(n_donors):
-            place_of_donor = (_STRIDE * place + (m + 1) * _GOLDEN) % 1.0
-            found = np.searchsorted(above, place_of_donor * above[-1], side="right")
-            donors[m, members] = members[np.minimum(found, len(members) - 1)]
-    return donors
+            stride, step = _SEQUENCES[m % 2]
+            donors[m, members] = members[_rows_at(above, stride * place + (m + 1) * step)]
+    return _with_lenders(donors, key, weight, lent)
+
+
+def _with_lenders(donors, key, weight, lent):
+    """Return the donors, of which some pairs are those of any other row.
+
+    Parameters
+    ----------
+    donors : int array of shape (n_donors, n)
+    key, weight : float64 arrays of shape (n,)
+    lent : float64 array of shape (n,)
+        The share of the pairs of each row that come from another row.
+    """
+    order = np.argsort(key, kind="stable")
+    above, place_in_order, _ = _places(key[order], weight[order])
+    place = np.empty(len(order))
+    place[order] = place_in_order
+    found = donors.copy()
+    (stride, step), (lending_stride, lending_step) = _SEQUENCES[0], _LENDING
+    for m in range(0, len(donors), 2):
+        lender = order[_rows_at(above, stride * place + (m + 1) * step)]
+        takes = (lending_stride * place + (m + 1) * lending_step) % 1.0 < lent
+        found[m : m + 2, takes] = donors[m : m + 2, lender[takes]]
+    return found
+
+
+def _places(key, weight):
+    """Return where rows lie in the order of their keys, which are ascending.
+
+    Returns
+    -------
+    above : float64 array of shape (n,), weight of each row and of all rows before it
+    place : float64 array of shape (n,)
+        Share of the weight before each row, plus half of its own. Rows with equal keys share one.
+    n_different : int, number of different keys
+    """
+    above = np.cumsum(weight)
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    below = np.append(0.0, above)[first]
+    upto = above[np.append(first[1:], len(key)) - 1]
+    return above, (0.5 * (below + upto) / above[-1])[group], len(first)
+
+
+def _rows_at(above, places):
+    """Return the rows at some places, of which only the fractional parts count: int array."""
+    found = np.searchsorted(above, places % 1.0 * above[-1], side="right")
+    return np.minimum(found, len(above) - 1)

@@ -12,9 +12,9 @@ from greedy.exkmc import expand_tree
 from .._utils.jit import jit
 from .._utils.matrices import canonical_csr, row_size, spaced_rows
 from ..tree import Split
+from ..tree.margins import TIE, Gap, with_widest_gap
 from ..tree.routing import kernel_arrays
 from .base import NodeSolver, Status
-from .thresholds import NOISE
 
 _N_BINS = 256  # so that the number of a bin fits into one byte
 # Quantiles that start bins. Two fewer than bins, because 0 and the value after 0 also start bins.
@@ -36,7 +36,8 @@ class Axis(NodeSolver):
     The solver minimises the weighted 0/1 loss of the node over all features, thresholds and both
     directions. A test of a feature also costs the penalty `strength`; a test that sends all rows to
     one side does not. Thresholds are values of rows. A test that sends large values to the left
-    has weight -1; see :func:`upright`.
+    has weight -1; see :func:`upright`. Among tests that divide the rows alike, the one with the
+    widest relative margin wins; see :mod:`tao_cluster.tree.margins`.
 
     Notes
     -----
@@ -92,12 +93,22 @@ class _BoundAxis:
         weight, goes_right = problem.weight, problem.goes_right
         steps = np.where(goes_right, weight, -weight)
         rows = np.asarray(problem.rows)
-        cut = self.binned.best_cut(rows, steps, price=problem.strength, is_refined=True)
+        options = {"price": problem.strength, "is_refined": True, "limit": problem.limit}
+        cut = self.binned.best_cut(rows, steps, **options)
         if cut is None:
-            cut = Split.constant(weight @ ~goes_right >= weight @ goes_right)
-        return cut, Status()
+            return Split.constant(weight @ ~goes_right >= weight @ goes_right), Status()
+        if problem.limit is not None:  # the rows outside of the sum must keep their sides
+            return cut, Status()
+        return with_widest_gap(self.view, rows, cut, weight), Status()
 
-    def expand(self, tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs):
+    @property
+    def view(self):
+        """Values of X for kernels that read rows; see :func:`kernel_arrays`."""
+        return self.X if self.binned.view is None else self.binned.view
+
+    def expand(
+        self, tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs, leaf_size=None
+    ):
         """Split the leaves whose cuts lower the cost most, and return the larger tree (ExKMC).
 
         Parameters
@@ -111,12 +122,15 @@ class _BoundAxis:
             A cut must lower the cost by more than this.
         n_jobs : int
             Number of threads. It does not change the result.
+        leaf_size : LeafSize, optional
+            The minimum size of leaves.
 
         Returns
         -------
         Tree; the same object if no cut lowers the cost enough
         """
-        points = BuilderInput.from_distances(self.X, distances, weight, n_jobs)
+        terms = (self.X, distances, weight, n_jobs, leaf_size)
+        points = BuilderInput.from_distances(*terms)
         return expand_tree(tree, leaf_of_row, points, max_leaves, price)
 
 
@@ -192,7 +206,7 @@ class BinnedColumns:
         values = values if place is None else None
         return cls(values, indices, codes, indptr, zero, first, highest, n_rows, place, view)
 
-    def best_cut(self, rows, steps, features=None, price=0.0, is_refined=False):
+    def best_cut(self, rows, steps, features=None, price=0.0, is_refined=False, limit=None):
         """Return the test of one feature with the least loss.
 
         Parameters
@@ -206,36 +220,36 @@ class BinnedColumns:
             A test must lower the loss by more than this.
         is_refined : bool
             Whether thresholds inside the two bins next to the best cut are tried.
+        limit : tuple, optional
+            As for :class:`NodeProblem`; only if all rows are in bins.
 
         Returns
         -------
         Split, or None
             None if no test is better, by more than `price`, than sending all rows to one side. Of
             equally good tests, the one of the lowest feature is chosen, and then the one with the
-            lowest threshold. The threshold is a value of a row.
+            lowest threshold; see also :func:`tao_cluster.tree.margins.with_widest_gap`. The
+            threshold is a value of a row.
         """
         if self.place is not None:
             is_here = self.place[rows] >= 0
             rows, steps = rows[is_here], steps[is_here]
         features = np.arange(len(self.zero)) if features is None else features
-        noise, total = NOISE * float(np.abs(steps).sum()), float(steps.sum())
+        noise, total = TIE * float(np.abs(steps).sum()), float(steps.sum())
         least = min(0.0, total) - price
         if self.view is not None:
             features = self._promising(features, rows, steps, least, total, noise)
         if self.place is not None:
             rows = self.place[rows]
-        _, feature, at, is_flipped = self._best_bin(features, rows, steps, least, total, noise)
+        terms = (least, total, noise, *self._allowed_bins(features, limit))
+        _, feature, at, is_flipped = self._best_bin(features, rows, steps, *terms)
         if feature < 0:
             return None
         threshold = self.highest[self.first[feature] + at]
         if is_refined:
             signed = -steps if is_flipped else steps
-            threshold = self._refined(feature, at, rows, signed, noise)
-        if not is_flipped:
-            return Split.from_feature(feature, threshold)
-        # The flipped test sends rows with x > t to the left: -x <= -(the next number above t).
-        threshold = -float(np.nextafter(threshold, np.inf))
-        return Split(np.array([feature], np.int32), np.array([-1.0]), threshold)
+            threshold = self._refined(feature, at, rows, signed, noise, limit)
+        return Gap(int(feature), float(threshold), np.inf, bool(is_flipped)).split
 
     def _best_bin(self, features, rows, steps, *limits):
         """Return the best cut between bins, as the function :func:`_best_bin` does.
@@ -248,6 +262,24 @@ class BinnedColumns:
             by_row[rows] = steps
         bins = (indices, self.codes, self.indptr, self.zero, self.first)
         return _best_bin(*bins, rows.astype(np.int64), steps, by_row, features, *limits)
+
+    def _allowed_bins(self, features, limit):
+        """Return the range [low, high) of bins after which a cut leaves enough rows on both sides.
+
+        The two int64 arrays of shape (d,) are empty without a limit.
+        """
+        if limit is None:
+            return np.empty((2, 0), np.int64)
+        size, rows = limit
+        low, high = np.zeros((2, len(self.zero)), np.int64)
+        by_row, indices = np.empty(0), np.empty(0, np.int32)
+        if self.indices is not None:
+            by_row, indices = np.zeros(self.n_rows), self.indices
+            by_row[rows] = size.units[rows]
+        bins = (indices, self.codes, self.indptr, self.zero, self.first)
+        terms = (rows.astype(np.int64), size.units[rows], by_row, features, size.least, low, high)
+        _fill_allowed(*bins, *terms)
+        return low, high
 
     def _promising(self, features, rows, steps, least, total, noise):
         """Return the features of a sparse X that can have the best cut, or tie with it.
@@ -268,20 +300,25 @@ class BinnedColumns:
         if len(features) > _N_FIRST:
             first = np.sort(np.argpartition(bound, _N_FIRST)[:_N_FIRST])
             here = rows if self.place is None else self.place[rows]
-            loss, *_ = self._best_bin(features[first], here, steps, least, total, noise)
+            terms = (least, total, noise, *self._allowed_bins(features[first], None))
+            loss, *_ = self._best_bin(features[first], here, steps, *terms)
             features = features[bound <= loss + noise]
         return features
 
-    def _refined(self, feature, at, rows, steps, noise):
-        """Return the threshold of least loss inside the bins `at` and `at` + 1 of a feature."""
+    def _column(self, feature):
+        """Return the bin and the value of each row: arrays of shape (n,)."""
         own = slice(self.indptr[feature], self.indptr[feature + 1])
         if self.indices is None:
-            codes, values = self.codes[own][rows], self.values[rows, feature]
-        else:
-            codes, values = np.full(self.n_rows, self.zero[feature]), np.zeros(self.n_rows)
-            stored = self.indices[own]
-            codes[stored], values[stored] = self.codes[own], self.values[own]
-            codes, values = codes[rows], values[rows]
+            return self.codes[own], self.values[:, feature]
+        codes, values = np.full(self.n_rows, self.zero[feature]), np.zeros(self.n_rows)
+        stored = self.indices[own]
+        codes[stored], values[stored] = self.codes[own], self.values[own]
+        return codes, values
+
+    def _refined(self, feature, at, rows, steps, noise, limit):
+        """Return the best threshold in the two bins next to a cut at the end of bin `at`."""
+        codes_of_row, value_of_row = self._column(feature)
+        codes, values = codes_of_row[rows], value_of_row[rows]
         near = np.flatnonzero((codes == at) | (codes == at + 1))
         near = near[np.argsort(values[near], kind="stable")]
         ascending = values[near].astype(np.float64)
@@ -289,6 +326,12 @@ class BinnedColumns:
         is_last = np.append(ascending[1:] > ascending[:-1], True)
         if (codes > at + 1).sum() == 0:
             is_last[-1] = False  # the largest value as threshold would send all rows to the left
+        if limit is not None:
+            size, every_row = limit
+            low, high = size.thresholds(value_of_row[every_row].astype(np.float64), every_row)
+            is_last = is_last[: len(near)] & (low <= ascending) & (ascending < high)
+            if not is_last.any():
+                return float(self.highest[self.first[feature] + at])
         loss = np.where(is_last, loss, np.inf)
         return float(ascending[np.argmax(loss <= loss.min() + noise)])
 
@@ -362,35 +405,73 @@ def _bins(values, indptr):
 
 
 @jit
+def _sum_in_bins(indices, codes, begin, end, zero, rows, terms, by_row, total, sums):
+    """Fill `sums` with the sum of a term of each row per bin of a feature."""
+    sums[:] = 0.0
+    if by_row.shape[0]:
+        rest = total
+        for s in range(begin, end):
+            term = by_row[indices[s]]
+            sums[codes[s]] += term
+            rest -= term
+        sums[zero] += rest
+    else:
+        own = codes[begin:end]
+        for r in range(rows.shape[0]):
+            sums[own[rows[r]]] += terms[r]
+
+
+@jit
+def _fill_allowed(
+    indices, codes, indptr, zero, first, rows, units, by_row, features, least, low, high
+):
+    """Write the range of bins after which a cut leaves enough rows on both sides."""
+    sums, total = np.empty(_N_BINS), units.sum()
+    for f in features:
+        terms = (rows, units, by_row, total)
+        _sum_in_bins(indices, codes, indptr[f], indptr[f + 1], zero[f], *terms, sums)
+        below, n_below = 0.0, 0
+        for b in range(first[f + 1] - first[f] - 1):
+            below += sums[b]
+            n_below += below < least
+            high[f] = b + 1 if total - below >= least else high[f]
+        low[f] = n_below
+
+
+@jit
 def _best_bin(
-    indices, codes, indptr, zero, first, rows, steps, by_row, features, least, total, noise
+    indices,
+    codes,
+    indptr,
+    zero,
+    first,
+    rows,
+    steps,
+    by_row,
+    features,
+    least,
+    total,
+    noise,
+    low,
+    high,
 ):
     """Return the loss of the best cut, its feature, the bin before it, and whether it is flipped.
 
     A flipped cut sends the larger values to the left. `steps` is the cost of each row of the node
     on the left minus its cost on the right. If X is sparse, `by_row` has these steps for all rows,
-    0 outside of the node. If no cut has a loss below `least`, the feature is -1.
+    0 outside of the node. If no cut has a loss below `least`, the feature is -1. Cuts are made
+    after the bins in [low, high) of each feature, or after all bins if these arrays are empty.
     """
     feature, at, is_flipped = -1, -1, False
     sums = np.empty(_N_BINS)
     for f in features:
-        n_bins = first[f + 1] - first[f]
-        for b in range(n_bins):
-            sums[b] = 0.0
-        if by_row.shape[0]:
-            rest = total
-            for s in range(indptr[f], indptr[f + 1]):
-                step = by_row[indices[s]]
-                sums[codes[s]] += step
-                rest -= step
-            sums[zero[f]] += rest
-        else:
-            own = codes[indptr[f] : indptr[f + 1]]
-            for r in range(rows.shape[0]):
-                sums[own[rows[r]]] += steps[r]
-        below = 0.0
+        terms = (rows, steps, by_row, total)
+        _sum_in_bins(indices, codes, indptr[f], indptr[f + 1], zero[f], *terms, sums)
+        below, n_bins = 0.0, first[f + 1] - first[f]
         for b in range(n_bins - 1):
             below += sums[b]
+            if low.shape[0] and not low[f] <= b < high[f]:
+                continue
             if min(below, total - below) < least - noise:
                 is_flipped = total - below < below - noise
                 feature, at, least = f, b, min(below, total - below)

@@ -42,6 +42,10 @@ class NodeProblem:
         penalty per parameter. A test has one parameter per weight, one for its threshold and one
         for the leaf that it adds. A test without features removes the subtree that no row
         reaches; its penalty is minus `strength` times the parameters of that subtree.
+    limit : tuple of (LeafSize, int64 array), optional
+        The minimum size of leaves, and all rows that reach the node, also those that are not in the
+        sum. The caller rejects a test that leaves too few of these rows on a side. A solver may use
+        the limit to find a test that is not rejected.
     """
 
     rows: np.ndarray
@@ -52,6 +56,7 @@ class NodeProblem:
     features: np.ndarray | None = None
     factors: np.ndarray | None = None
     freed: tuple[int, int] | None = None
+    limit: tuple | None = None
 
     def price(self, split):
         """Return the penalty of a test: strength * ||w||_1, or strength times its parameters."""

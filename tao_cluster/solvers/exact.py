@@ -11,11 +11,12 @@ from scipy.special import expit
 from .._utils.jit import jit
 from .._utils.matrices import row_size, spaced_rows
 from ..tree import Split
+from ..tree.margins import TIE, with_widest_gap
 from ..tree.routing import kernel_arrays, project
 from ..tree.tree import midpoint
 from .axis import BinnedColumns
 from .base import NodeSolver, Status
-from .thresholds import NOISE, best_threshold, least_sum
+from .thresholds import best_threshold, least_sum
 
 # Numbers of rows in two samples of the rows of a large node. A test is found on the first sample,
 # and its weights are improved on the second one. All rows of the node then give its threshold and
@@ -90,7 +91,8 @@ class BoundExact:
         """Return the test of least 0/1 loss plus penalty; see :class:`BoundSolver`.
 
         `problem.strength` is the penalty per parameter. Among equally good tests, one that sends
-        all rows to one side is preferred, then the one that was improved from the warm start.
+        all rows to one side is preferred, then the one that was improved from the warm start. A
+        test of one feature is the one with the widest margin; see :mod:`tao_cluster.tree.margins`.
         """
         rows = Rows.from_problem(self.X, problem)
         found = [(rows.constant_loss(side) + problem.price(side), side) for side in _SIDES]
@@ -102,7 +104,9 @@ class BoundExact:
         if cut is not None and self._loss(rows, cut) + problem.price(cut) < least - rows.noise:
             found.append(self._descended(rows, problem, cut))
         scores, tests = zip(*found, strict=True)
-        return tests[rows.least(np.array(scores))], Status()
+        best = tests[rows.least(np.array(scores))]
+        terms = (np.abs(rows.steps), problem.features)
+        return with_widest_gap(self.view, rows.numbers, best, *terms), Status()
 
     def _loss(self, rows, split):
         values = project(self.view, rows.numbers, split.indices, split.weights)
@@ -187,7 +191,7 @@ class Rows:
     @property
     def noise(self):
         """Largest difference of two losses that rounding errors of sums can cause."""
-        return NOISE * self.size
+        return TIE * self.size
 
     def least(self, losses):
         """Return the position of the least loss.

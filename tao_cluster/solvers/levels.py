@@ -7,8 +7,8 @@ import numpy as np
 
 from ..problem.levels import Levels
 from ..tree import Split
+from ..tree.margins import TIE
 from .base import NodeSolver
-from .thresholds import NOISE
 
 
 @dataclass(frozen=True)
@@ -62,21 +62,23 @@ class _BoundLevelSets:
         """Return the test of least loss and the status; see :class:`BoundSolver`.
 
         If losses are equal, the test of one feature is chosen, and then the set of the first
-        variable.
+        variable. A set leaves enough rows on both sides; see `limit` of :class:`NodeProblem`.
         """
         best, status = self.single.solve(problem)
         steps = np.where(problem.goes_right, problem.weight, -problem.weight)
-        noise = NOISE * float(problem.weight.sum())
+        noise = TIE * float(problem.weight.sum())
         rows = np.asarray(problem.rows)
         least = self._loss(best, rows, steps) + problem.price(best)
+        size, every_row = problem.limit or (None, rows)
         for variable, level_of_row in self.variables:
-            level = level_of_row[rows]
             n_levels = variable.n_levels
-            losses = np.bincount(level, steps, n_levels + 1)
-            has_rows = np.bincount(level, minlength=n_levels + 1) > 0
-            # Levels without rows at this node go to the side on which all rows together cost less.
-            goes_left = np.where(has_rows, losses < 0, losses.sum() < 0)
-            goes_left = variable.shortest(goes_left, bool(has_rows[-1]))
+            losses = np.bincount(level_of_row[rows], steps, n_levels + 1)
+            units = None if size is None else size.units[every_row]
+            sizes = np.bincount(level_of_row[every_row], units, n_levels + 1)
+            goes_left = _best_sides(losses, sizes, 0.0 if size is None else size.least)
+            if goes_left is None:
+                continue
+            goes_left = variable.shortest(goes_left, bool(sizes[-1] > 0))
             (indices, weights), threshold = variable.split(goes_left)
             split = Split(indices, weights, threshold)
             loss = float(losses[goes_left].sum()) + problem.price(split)
@@ -93,3 +95,36 @@ class _BoundLevelSets:
             return float(steps.sum()) if split.threshold >= 0 else 0.0
         goes_left = self.X[rows, split.indices[0]] * split.weights[0] <= split.threshold
         return float(steps[goes_left].sum())
+
+
+def _best_sides(losses, sizes, least):
+    """Return which levels go left for the least loss: bool array of shape (n_levels + 1,), or None.
+
+    If the levels of negative loss are too few or too many, levels change sides in the order of loss
+    per unit of size, as in the relaxed knapsack problem (Dantzig 1957). The result is None if none
+    of these sets leaves enough on both sides.
+
+    Parameters
+    ----------
+    losses : float64 array of shape (n_levels + 1,)
+        The loss of each level on the left minus its loss on the right.
+    sizes : array of shape (n_levels + 1,)
+        Size of each level at the node. Levels of size 0 go to the side on which all rows together
+        cost less.
+    least : float
+        Minimum size of either side; 0 if there is none.
+    """
+    has_rows, total = sizes > 0, sizes.sum()
+    goes_left = np.where(has_rows, losses < 0, losses.sum() < 0)
+    left = sizes[goes_left].sum()
+    if min(left, total - left) >= least:
+        return goes_left
+    order = np.flatnonzero(has_rows)
+    order = order[np.argsort(losses[order] / sizes[order], kind="stable")]
+    left = np.cumsum(sizes[order])
+    is_allowed = np.minimum(left, total - left) >= least
+    if not is_allowed.any():
+        return None
+    n_left = 1 + np.argmin(np.where(is_allowed, np.cumsum(losses[order]), np.inf))
+    goes_left[order] = np.arange(len(order)) < n_left
+    return goes_left

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._utils.jit import jit
 from ..tree import Split
+from ..tree.margins import TIE
 from ..tree.routing import project
 from ..tree.tree import midpoint
 from .base import BoundSolver, Status
@@ -19,7 +20,6 @@ _FEW = 64  # up to this many points are sorted directly, more points are first p
 _N_BUCKETS = 512
 _N_PROBES = 33  # number of points from which their median and spread are estimated
 _ROUNDING = 1e-12  # smaller differences of points, relative to their range, are rounding errors
-NOISE = 1e-9  # smaller differences of losses, relative to the sum of |steps|, are rounding errors
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def sharpen(split, values, goes_right, weight):
     steps = np.where(goes_right, weight, -weight)
     threshold, loss = best_threshold(values, steps, split.threshold)
     everything_left = float(steps.sum())
-    if loss >= min(0.0, everything_left) - NOISE * weight.sum():
+    if loss >= min(0.0, everything_left) - TIE * weight.sum():
         return Split.constant(goes_left=everything_left < 0.0)
     return split if threshold == split.threshold else replace(split, threshold=threshold)
 
@@ -112,7 +112,7 @@ def best_threshold(values, steps, threshold):
     """
     loss = float(steps[values <= threshold].sum())
     least, low, high = least_sum(values, steps)
-    if least < loss - NOISE * float(np.abs(steps).sum()):
+    if least < loss - TIE * float(np.abs(steps).sum()):
         return midpoint(low, high), least
     return threshold, loss
 
@@ -138,7 +138,7 @@ def least_sum(points, steps):
     """
     n, noise = points.shape[0], 0.0
     for i in range(n):
-        noise += NOISE * abs(steps[i])
+        noise += TIE * abs(steps[i])
     center, scale = _middle(points)
     # `best` holds the least sum, the two ends of its interval, and the smallest difference at which
     # two points count as distinct.

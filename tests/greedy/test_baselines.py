@@ -74,7 +74,7 @@ def test_cubt_respects_its_limits():
     assert built(CUBT, X, centers, max_leaves=4).n_leaves == 4
     assert built(CUBT, X, centers, max_leaves=300, min_dist=1e9).n_leaves == 1
     total = spread(X, np.ones(len(X)))
-    tree = built(CUBT, X, centers, max_leaves=300, min_dev=0.02, midpoints=False)
+    tree = built(CUBT, X, centers, max_leaves=300, min_dev=0.02, midpoints=False, ties="first")
     leaf = tree.apply(X)
     rows = {node: np.isin(leaf, _below(tree, node)) for node in range(tree.n_nodes)}
     for node in tree.decision_nodes:

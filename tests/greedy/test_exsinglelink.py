@@ -148,7 +148,7 @@ def test_every_cut_leaves_the_largest_spacing(X, k, is_embedded):
     k = min(k, len(X))
     space = X[::-1].copy() if is_embedded else X
     embedding = space if is_embedded else None
-    model = fitted(X, k, embedding=embedding, midpoints=False)
+    model = fitted(X, k, embedding=embedding, midpoints=False, ties="first")
     tree, labels = model.tree_, model.free_labels_
     squared = cdist(space, space, "sqeuclidean")
     leaves, cuts = plain_leaves(X, squared, labels, len(set(labels)))

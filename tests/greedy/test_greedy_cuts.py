@@ -125,7 +125,9 @@ def check_imm(tree, X, centers, weight, objective, divisor=None):
 )
 def test_imm_makes_the_fewest_mistakes_at_every_node(problem, objective):
     X, centers, weight = problem
-    tree = build_imm(X, centers, objective=objective, sample_weight=weight, midpoints=False)
+    tree = build_imm(
+        X, centers, objective=objective, sample_weight=weight, midpoints=False, ties="first"
+    )
     check_imm(tree, X, centers, weight, objective)
     distinct = np.unique(centers, axis=0)
     assert tree.n_leaves == len(distinct)
@@ -136,7 +138,7 @@ def test_imm_makes_the_fewest_mistakes_at_every_node(problem, objective):
 @given(problems(max_rows=30, max_centers=9))
 def test_emn_makes_the_fewest_mistakes_for_each_parted_center(problem):
     X, centers, weight = problem
-    tree = build_emn(X, centers, sample_weight=weight, midpoints=False)
+    tree = build_emn(X, centers, sample_weight=weight, midpoints=False, ties="first")
     check_imm(tree, X, centers, weight, "kmeans", fewer_centers)
 
 
@@ -149,9 +151,9 @@ def test_equal_ratios_tie():
     X, labels = np.repeat(centers, 2, axis=0), np.repeat(np.arange(k), 2)
     X[2, 0] = -1.0
     X[0:98:2, 1] = 1.0
-    tree = build_emn(X, centers, labels=labels, midpoints=False)
+    tree = build_emn(X, centers, labels=labels, midpoints=False, ties="first")
     assert tree.split(0)[0].tolist() == [0]
-    swapped = build_emn(X[:, ::-1], centers[:, ::-1], labels=labels, midpoints=False)
+    swapped = build_emn(X[:, ::-1], centers[:, ::-1], labels=labels, midpoints=False, ties="first")
     assert swapped.split(0)[0].tolist() == [0]
 
 
@@ -176,7 +178,9 @@ def walk(tree, X, centers):
 @given(problems(), OBJECTIVES)
 def test_exgreedy_induces_the_least_cost_at_every_node(problem, objective):
     X, centers, weight = problem
-    tree = build_exgreedy(X, centers, objective=objective, sample_weight=weight, midpoints=False)
+    tree = build_exgreedy(
+        X, centers, objective=objective, sample_weight=weight, midpoints=False, ties="first"
+    )
     distances = costs_of(X, centers, objective)
     for node, rows, some, _ in walk(tree, X, centers):
         chosen = (int(tree.split(node)[0][0]), tree.threshold[node])
@@ -300,10 +304,16 @@ def test_exkmc_makes_the_best_expansions(problem, extra, base):
     centers = np.round(centers)  # so that sums are exact and equal savings are equal
     k = len(centers)
     tree = build_exkmc(
-        X, centers, max_leaves=k + extra, base=base, sample_weight=weight, midpoints=False
+        X,
+        centers,
+        max_leaves=k + extra,
+        base=base,
+        sample_weight=weight,
+        midpoints=False,
+        ties="first",
     )
     if base == "imm":
-        start = build_imm(X, centers, sample_weight=weight, midpoints=False)
+        start = build_imm(X, centers, sample_weight=weight, midpoints=False, ties="first")
         leaf, n_nodes = start.apply(X), start.n_nodes
         leaves = {i: (np.flatnonzero(leaf == i), start.leaf_label[i]) for i in np.unique(leaf)}
         n_empty = start.n_leaves - len(leaves)

@@ -50,7 +50,7 @@ def load(name):
 def estimator(method, centers):
     """The estimator that a name of the measured outputs stands for, as `exkmc_none_20`."""
     name, *options = method.split("_")
-    k, same = len(centers), {"reference": centers, "midpoints": False}
+    k, same = len(centers), {"reference": centers, "midpoints": False, "ties": "first"}
     if name == "exkmc":
         base = "none" if "none" in options else "imm"
         return ExKMC(k, max_leaves=int(options[-1]), base=base, **same)

@@ -102,6 +102,7 @@ def test_shared_cuts_are_made_in_every_leaf_that_they_part():
                     objective="kmedians",
                     n_trees=1,
                     midpoints=False,
+                    ties="first",
                     rng=seed,
                 )
                 for seed in range(20)
@@ -129,6 +130,7 @@ def test_every_center_gets_a_leaf(centers, rule, seed):
         n_trees=1,
         rng=seed,
         midpoints=False,
+        ties="first",
     )
     distinct = len(np.unique(centers, axis=0))
     assert set(tree.leaf_label[tree.leaves]) == set(
@@ -206,7 +208,14 @@ def test_the_mean_of_200_seeds_respects_the_bound(k, rng):
     costs = []
     for seed in range(200):
         tree = built(
-            RandomCuts, X, centers, objective="kmedians", n_trees=1, rng=seed, midpoints=False
+            RandomCuts,
+            X,
+            centers,
+            objective="kmedians",
+            n_trees=1,
+            rng=seed,
+            midpoints=False,
+            ties="first",
         )
         costs.append(table[np.arange(len(X)), tree.predict(X)].sum())
     most = bound("random-coordinate", k, 4, objective="kmedians").value

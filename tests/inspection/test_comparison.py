@@ -18,6 +18,7 @@ from greedy import CART, IMM, ExKMC
 from tao_cluster import TAOClustering, Tree, compare
 from tao_cluster.comparison import DEFAULT_METHODS, FREE, Comparison
 from tao_cluster.comparison.study import METHODS
+from tao_cluster.inspection.palette import method_look
 
 
 @pytest.fixture(autouse=True)
@@ -175,8 +176,8 @@ def test_sparse_embedding_objectives_and_units(wine):
     labels = compare(X, objective="labels", y=y, budgets=[3, 6], validation=0.3)
     assert set(labels.table["method"]) == any_
     assert "rows with another label, %" in repr(labels)
-    assert labels.plot().get_ylabel() == "rows with another label, %"
-    assert labels.plot(new=True).get_ylabel() == "held-out rows with another label, %"
+    assert labels.plot(new=False).get_ylabel() == "rows with another label, %"
+    assert labels.plot().get_ylabel() == "held-out rows with another label, %"
     cart = labels.models["CART, 6 leaves"]
     assert labels.table.loc["CART, 6 leaves", "cost_increase"] == cart.cost_increase_
     assert labels.table["cost_increase_new"].dropna().between(0, 100).all()
@@ -237,25 +238,32 @@ def test_warnings_of_fits_are_listed_below_the_table(wine):
 
 def test_picture_has_one_series_per_method(found):
     for size in ("parameters", "leaves", "WAD", "WAES"):
-        ax = found.plot(size)
+        ax = found.plot(size, new=False)
         names = [text.get_text() for text in ax.get_legend().get_texts()]
         assert names == list(found.table["method"].unique())[1:]
         colors = {line.get_color() for line in ax.get_legend().get_lines()}
         assert len(colors) == len(names)
-    ax = found.plot("leaves")
+    ax = found.plot("leaves", new=False)
     trace = max((m.trace_ for n, m in found.models.items() if n.startswith("ExKMC")), key=len)
     drawn = [line.get_xydata().tolist() for line in ax.lines]
     assert [[step["leaves"], step["cost_increase"]] for step in trace] in drawn
     lines = [line for line in ax.lines if line.get_linestyle() != "None" and len(line.get_xdata())]
     assert len(lines) == len(names)  # the points of a curve are not joined once more
-    new = found.plot(new=True)
-    assert new.get_ylabel() == "cost increase on held-out rows, %"
-    drawn = np.concatenate([line.get_ydata() for line in new.lines])
-    assert set(found.table["cost_increase_new"].dropna()) == set(drawn)
+    for new in (found.plot(new=True), found.plot()):  # held-out rows come first if there are any
+        assert new.get_ylabel() == "cost increase on held-out rows, %"
+        drawn = np.concatenate([line.get_ydata() for line in new.lines])
+        assert set(found.table["cost_increase_new"].dropna()) == set(drawn)
+
+
+def test_known_methods_have_looks_of_their_own():
+    looks = [method_look(method.title) for method in METHODS.values()]
+    assert None not in looks
+    assert len({look.color for look in looks}) == len(looks)
+    assert len({look[:2] for look in looks}) == len(looks)
 
 
 def test_a_trace_lies_on_the_parameters_of_its_trees(found):
-    ax = found.plot("parameters")
+    ax = found.plot("parameters", new=False)
     models = [model for name, model in found.models.items() if name.startswith("ExKMC")]
     n_steps = max(len(model.trace_) for model in models)
     curves = [line.get_xydata() for line in ax.lines if line.get_marker() == "None"]

@@ -6,9 +6,12 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from greedy import IMM, ExKMC
-from tao_cluster import PenaltyMethod, TAOClustering, tao_path
+from greedy import CART, IMM, ExKMC
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, compare, tao_path
+from tao_cluster.comparison import Comparison
+from tao_cluster.inspection.palette import cluster_color
 from tao_cluster.plot import plot_history, plot_path, plot_regions, plot_tradeoff
+from tao_cluster.plot.curves import SIZE_NAMES, STAGES
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +39,69 @@ def test_path_shows_every_tree_and_the_knee(path):
     assert plot_path(models[:1], ax=ax) is ax
 
 
+def looks_of(ax):
+    """Colour and marker of each series by its name, without remarks in brackets."""
+    lines = {
+        line.get_label().split(" (")[0]: line for line in ax.lines if line.get_label()[0] != "_"
+    }
+    return {name: (line.get_color(), line.get_marker()) for name, line in lines.items()}
+
+
+def test_a_method_looks_alike_in_all_pictures(path):
+    X, models = path
+    reference = models[0].free_centers_
+    imm, exkmc, cart = (make(4, reference=reference).fit(X) for make in (IMM, ExKMC, CART))
+    titles = {"TAO oblique": models[0], "ExKMC": exkmc, "IMM": imm, "CART": cart}
+    every = looks_of(Comparison.from_models(titles, X).plot())
+    assert len(set(every.values())) == 4
+    others = compare(X, 4, ["imm", "cart", "exkmc"], validation=0.3, budgets=[4, 6])
+    pictures = [others.plot(new=new) for new in (True, False)]
+    pictures += [others.plot("leaves"), plot_tradeoff([cart, imm]), plot_tradeoff([exkmc, cart])]
+    for ax in pictures:
+        own = looks_of(ax)
+        assert own == {name: every[name] for name in own}
+    oblique = every["TAO oblique"]
+    assert looks_of(plot_tradeoff([imm, models[0]]))["TAOClustering"] == oblique
+    assert plot_path(models).lines[0].get_color() == oblique[0]
+    # A series with a name of its own never looks like a known method, wherever it stands.
+    mine = looks_of(Comparison.from_models({"mine": cart, "other": imm} | titles, X).plot())
+    assert {name: mine[name] for name in titles} == every
+    assert len(set(mine.values())) == 6
+    # Two series of one method differ.
+    assert len(set(looks_of(plot_tradeoff([imm, imm], labels=["a", "b"])).values())) == 2
+
+
+@pytest.mark.parametrize(
+    ("costs", "scale"), [((0.1, 3.0), "log"), ((0.2, 3.0), "linear"), ((0.0, 3.0), "linear")]
+)
+def test_one_rule_makes_axes_of_costs_logarithmic(path, costs, scale):
+    X, models = path
+    pair = [clone(models[0]).fit(X), clone(models[0]).fit(X)]
+    for model, cost in zip(pair, costs, strict=True):
+        model.cost_increase_ = cost
+    record = dict(pair[0].history_[0])
+    pair[0].history_ = [record | {"cost_increase": costs[1]}]
+    table = Comparison.from_models({"a": pair[0], "b": pair[1]}, X)
+    pictures = plot_path(pair), plot_tradeoff(pair), table.plot(), plot_history(pair[0])
+    assert [ax.get_yscale() for ax in pictures] == [scale] * 4
+    if scale == "linear":
+        assert all(ax.get_ylim()[0] <= 0 for ax in pictures)
+
+
+def test_no_legend_covers_points(path):
+    X, models = path
+    _, given = plt.subplots(1, 3, figsize=(14, 3), layout="constrained")
+    pair = [models[0], models[1]]
+    pictures = [plot_tradeoff(pair), plot_history(models[0])]
+    pictures += [plot_tradeoff(pair, ax=given[0]), plot_history(models[0], ax=given[1])]
+    pictures += [Comparison.from_models({"a": models[0]}, X).plot(ax=given[2])]
+    for ax in pictures:
+        ax.figure.canvas.draw()
+        legend = ax.get_legend().get_window_extent()
+        assert legend.x0 >= ax.get_window_extent().x1
+        assert legend.x1 <= ax.figure.bbox.x1 + 1
+
+
 @pytest.mark.parametrize("size", ["leaves", "parameters", "explanation_size"])
 def test_tradeoff_joins_models_of_a_label(path, size):
     X, models = path
@@ -43,6 +109,8 @@ def test_tradeoff_joins_models_of_a_label(path, size):
     others = [ExKMC(4, max_leaves=n, reference=reference).fit(X) for n in (12, 4)]
     others.append(IMM(4, reference=reference).fit(X))
     ax = plot_tradeoff([*models, *others], size=size, X=X)
+    assert ax.get_xlabel() == SIZE_NAMES["WAES" if size == "explanation_size" else size]
+    assert plot_tradeoff(others).get_xlabel() == SIZE_NAMES["parameters"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "TAOClustering",
         "ExKMC",
@@ -73,7 +141,7 @@ def test_tradeoff_names_wrong_arguments(path):
     _, models = path
     with pytest.raises(ValueError, match="pass them as X"):
         plot_tradeoff(models, size="explanation_size")
-    with pytest.raises(ValueError, match="leaves, parameters, explanation_size"):
+    with pytest.raises(ValueError, match="parameters, leaves, explanation_size"):
         plot_tradeoff(models, size="nodes")
     with pytest.raises(ValueError, match="one entry per model; got 1 for 4 models"):
         plot_tradeoff(models, labels=["one"])
@@ -82,19 +150,42 @@ def test_tradeoff_names_wrong_arguments(path):
 @pytest.mark.slow
 def test_history_by_stage_and_along_mu(path):
     X, models = path
+    records = models[-1].history_
     ax = plot_history(models[-1])
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == list(dict.fromkeys(record["stage"] for record in models[-1].history_))
+    stages = list(dict.fromkeys(record["stage"] for record in records))
+    assert names[: len(stages)] == [STAGES[stage][0] for stage in stages]
+    assert set(names[len(stages) :]) <= {"resulting tree", "not better"}
+    lines = {line.get_label(): line for line in ax.lines}
+    for stage in stages:  # one line per stage: a break where another stage lies between
+        drawn = lines[STAGES[stage][0]].get_ydata()
+        own = [each["cost_increase"] if each["stage"] == stage else np.nan for each in records]
+        np.testing.assert_array_equal(drawn, own)
+    assert len({lines[name].get_color() for name in names[: len(stages)]}) == len(stages)
+    assert lines["resulting tree"].get_ydata()[0] == models[-1].cost_increase_
     penalty = TAOClustering(
         4, lambda_=1, algorithm=PenaltyMethod(refine=False), random_state=0
     ).fit(X)
-    assert plot_history(penalty).get_xscale() == "log"
+    ax = plot_history(penalty)
+    assert ax.get_xscale() == "log"
+    points = {line.get_label(): line.get_xydata() for line in ax.lines}
+    first = points[STAGES["direct fit"][0]]
+    assert 0 < np.nanmin(first[:, 0]) < np.nanmin(points[STAGES["penalty"][0]][1:, 0])
     still = TAOClustering(1, random_state=0).fit(X)
     still.history_.clear()
     with pytest.raises(ValueError, match="history_ is empty"):
         plot_history(still)
     with pytest.raises(ValueError, match="IMM does not record the stages"):
         plot_history(IMM(4, random_state=0).fit(X))
+
+
+@pytest.mark.slow
+def test_stages_of_a_sample_are_marked(blobs):
+    options = {"lambda_": 1.0, "random_state": 0}
+    model = TAOClustering(4, algorithm=DirectForm(max_rows=80), **options).fit(blobs)
+    names = [text.get_text() for text in plot_history(model).get_legend().get_texts()]
+    assert "initial trees (sample)" in names
+    assert STAGES["polish"][0] in names
 
 
 def test_regions_of_the_plane(blobs):
@@ -105,6 +196,16 @@ def test_regions_of_the_plane(blobs):
     for ax in axes:
         shown = ax.collections[0].get_array()
         assert len(np.unique(shown)) == 4
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("x0", "x1")
+        # Each row has the colour that its cluster has in every picture.
+        colors = [cluster_color(label) for label in model.free_labels_]
+        np.testing.assert_allclose(ax.collections[2].get_facecolor()[:, :3], colors)
+        mesh = ax.collections[0]
+        pale = [mesh.cmap(mesh.norm(label))[:3] for label in range(4)]
+        for label, color in enumerate(pale):
+            own = 1 - np.array(cluster_color(label))
+            share = (1 - np.array(color)) @ own / (own @ own)
+            np.testing.assert_allclose(1 - np.array(color), share * own, atol=1e-6)
     with pytest.raises(ValueError, match=r"two columns of the fit; its shape is \(240, 3\)"):
         plot_regions(model, blobs)
     with pytest.raises(ValueError, match="this model has 3: fit it to two columns"):
@@ -116,7 +217,9 @@ def test_regions_of_the_plane(blobs):
 def test_regions_of_standardised_tables_are_those_of_the_fit(blobs):
     X = pd.DataFrame(blobs[:, :2] * [1.0, 500.0], columns=["height", "width"])
     model = IMM(4, standardize=True, random_state=0).fit(X)
-    free = plot_regions(model, X)[0].collections[0].get_array().reshape(400, 400)
+    left = plot_regions(model, X)[0]
+    assert (left.get_xlabel(), left.get_ylabel()) == ("height", "width")
+    free = left.collections[0].get_array().reshape(400, 400)
     low, high = X.min().to_numpy(), X.max().to_numpy()
     margin = 0.05 * (high - low)
     cells = (X.to_numpy() - low + margin) / (high - low + 2 * margin) * 399

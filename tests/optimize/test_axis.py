@@ -1,5 +1,7 @@
 """Axis-aligned TAO: exact nodes, descent that is never worse than its start, regrowth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
+from tao_cluster.optimize.settings import EFFORTS
 from tao_cluster.optimize.split_kinds import AxisAligned
 from tao_cluster.optimize.tree_step import TreeStep, objective
 from tao_cluster.solvers import Axis, is_axis_aligned, upright
@@ -115,8 +118,9 @@ def data_sets():
 @pytest.mark.parametrize("name", rest_in_sweeps(["wine", "cancer", "small"], "wine", "small"))
 @pytest.mark.parametrize("lambda_", rest_in_sweeps([0.0, 10.0, 100.0], 0.0, 10.0))
 @pytest.mark.parametrize("algorithm", ["direct", "penalty", PenaltyMethod(refine=False)])
-def test_never_worse_than_its_start(name, lambda_, algorithm):
-    """The cost plus lambda a test never rises, and leaves never become more."""
+def test_never_worse_than_its_start(name, lambda_, algorithm, monkeypatch):
+    """Without noisy copies, the cost plus lambda per test never rises, and leaves do not either."""
+    monkeypatch.setitem(EFFORTS, "auto", replace(EFFORTS["auto"], n_copies=0))
     X, k = data_sets()[name]
     X = StandardScaler().fit_transform(X)
     for times in (1, 2, 4):
@@ -241,6 +245,17 @@ def test_threads_and_storage_change_nothing(rng):
     assert other.fit(np.asfortranarray(X)).tree_ == reference.tree_
     sparse = TAOClustering(4, reference=reference.free_centers_, **options).fit(sp.csr_matrix(X))
     assert sparse.cost_increase_ == pytest.approx(reference.cost_increase_, abs=0.05)
+
+
+def test_noisy_copies_lower_the_cost_on_new_rows(monkeypatch):
+    X, costs = load_breast_cancer().data, {0: [], 3: []}
+    for seed in range(4):
+        order = np.random.RandomState(seed).permutation(len(X))
+        for n_copies, found in costs.items():
+            monkeypatch.setitem(EFFORTS, "auto", replace(EFFORTS["auto"], n_copies=n_copies))
+            model = TAOClustering(2, split="axis", max_leaves=4, random_state=0).fit(X[order[:284]])
+            found.append(model.cost_increase(X[order[284:]]))
+    assert np.mean(costs[3]) < 0.5 * np.mean(costs[0])
 
 
 def test_degenerate_data():

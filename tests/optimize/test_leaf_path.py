@@ -1,5 +1,7 @@
 """Axis-aligned trees along the number of leaves: goals, the knee, paths, and useless leaves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import rest_in_sweeps
@@ -7,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 from tao_cluster import DirectForm, TAOClustering, tao_path
 from tao_cluster.optimize.leaf_path import leaf_grid
+from tao_cluster.optimize.settings import EFFORTS
 from tao_cluster.tree.routing import kernel_arrays
 
 # data: rows, clusters, standardise, numbers of leaves, limits of parameters, limits of cost
@@ -65,12 +68,28 @@ def test_a_limit_of_cost_is_met_as_well_as_by_any_single_fit(name, singles):
 def test_each_tree_of_a_path_is_as_good_as_a_single_fit(name, singles):
     X, k, standardize, leaves, *_ = SETS[name]
     models = tao_path(X, k, split="axis", leaves=leaves, standardize=standardize, random_state=0)
-    costs = [model.cost_increase_ for model in models]
     assert [model.max_leaves for model in models] == list(leaves)
-    assert np.all(np.diff(costs) <= 1e-9)
     for model, (_, cost) in zip(models, singles(name), strict=True):
         assert model.tree_.n_leaves <= model.max_leaves
         assert model.cost_increase_ <= cost + 1e-9
+
+
+@pytest.fixture
+def without_copies(monkeypatch):
+    """Fits of the rows alone, whose costs noisy copies can raise."""
+    monkeypatch.setitem(EFFORTS, "auto", replace(EFFORTS["auto"], n_copies=0))
+
+
+@pytest.mark.usefixtures("without_copies")
+def test_costs_of_a_path_fall():
+    X, k, standardize, leaves, *_ = SETS["wine"]
+    models = tao_path(X, k, split="axis", leaves=leaves, standardize=standardize, random_state=0)
+    assert np.all(np.diff([model.cost_increase_ for model in models]) <= 1e-9)
+
+
+def test_passes_on_noisy_copies_keep_a_limit_of_size():
+    model = fitted("iris", max_leaves=20, max_parameters=10)
+    assert model.tree_.n_parameters <= 10
 
 
 def test_the_default_is_the_knee():

@@ -55,11 +55,38 @@ def labels_of(nodes, codes):
     return np.array(labels)
 
 
+ANY_SIZE = (np.empty(0), 0.0)  # of the leaves
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6), least=st.integers(1, 6))
+def test_new_tests_leave_enough_rows_on_both_sides(seed, least):
+    codes, first, cost = small_case(seed)
+    units, leaf = np.ones(len(codes)), np.array([[-1, -1, -1, -1, cost.sum(axis=0).argmin()]])
+    cuts = [
+        cost[below].sum(axis=0).min() + cost[~below].sum(axis=0).min()
+        for feature in range(codes.shape[1])
+        for below in (codes[:, feature] <= bin_ for bin_ in range(3))
+        if min(below.sum(), (~below).sum()) >= least
+    ]
+    stump = kernels.expand(leaf, codes, first, cost, 2, 0.0, units, least)
+    best = min(cost.sum(axis=0).min(), *cuts)
+    assert cost_of(stump, codes, cost) == best
+    passed = kernels.compact(kernels.one_pass(STUMP, codes, first, cost, 0.0, units, least)[0])
+    assert cost_of(passed, codes, cost) >= best
+    if len(passed) == 3:
+        _, span = kernels.spans(passed, codes, 3)
+        sizes = np.diff(span)[:, 0]
+        assert sizes[1:].min() >= least
+        assert kernels.without_unbalanced(passed, sizes, least) is None
+        assert len(kernels.compact(kernels.without_unbalanced(passed, sizes, len(codes)))) == 1
+
+
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6))
 def test_a_pass_gives_a_stump_its_best_test(seed):
     codes, first, cost = small_case(seed)
-    leaves = kernels.one_pass(STUMP, codes, first, cost, -1.0)[0]  # labels first
+    leaves = kernels.one_pass(STUMP, codes, first, cost, -1.0, *ANY_SIZE)[0]  # labels first
     left = codes[:, 0] <= 1
     one, two = cost[left].sum(axis=0).argmin(), cost[~left].sum(axis=0).argmin()
     best = min(cost[:, one].sum(), cost[:, two].sum())
@@ -69,7 +96,7 @@ def test_a_pass_gives_a_stump_its_best_test(seed):
             for a, b in ((one, two), (two, one)):
                 best = min(best, cost[below, a].sum() + cost[~below, b].sum())
     assert cost_of(leaves, codes, cost) == best
-    priced, changed = kernels.one_pass(STUMP, codes, first, cost, 1e9)
+    priced, changed = kernels.one_pass(STUMP, codes, first, cost, 1e9, *ANY_SIZE)
     assert changed
     assert len(kernels.compact(priced)) == 1  # no test saves as much as that
     assert cost_of(priced, codes, cost) == min(cost[:, one].sum(), cost[:, two].sum())
@@ -80,8 +107,8 @@ def test_a_pass_gives_a_stump_its_best_test(seed):
 def test_passes_and_growth_never_cost_more_and_removal_costs_least(seed):
     codes, first, cost = small_case(seed)
     leaf = np.array([[-1, -1, -1, -1, cost.sum(axis=0).argmin()]])
-    big = kernels.expand(leaf, codes, first, cost, 6, 0.0)
-    stump = kernels.expand(leaf, codes, first, cost, 2, 0.0)
+    big = kernels.expand(leaf, codes, first, cost, 6, 0.0, *ANY_SIZE)
+    stump = kernels.expand(leaf, codes, first, cost, 2, 0.0, *ANY_SIZE)
     cuts = [
         cost[below].sum(axis=0).min() + cost[~below].sum(axis=0).min()
         for feature in range(codes.shape[1])
@@ -89,7 +116,7 @@ def test_passes_and_growth_never_cost_more_and_removal_costs_least(seed):
     ]
     assert cost_of(stump, codes, cost) == min(cost.sum(axis=0).min(), *cuts)
     assert len(big) <= 11
-    passed = kernels.compact(kernels.one_pass(big, codes, first, cost, 0.0)[0])
+    passed = kernels.compact(kernels.one_pass(big, codes, first, cost, 0.0, *ANY_SIZE)[0])
     assert cost_of(passed, codes, cost) <= cost_of(big, codes, cost)
     without = [cost_of(side, codes, cost) for side in hoisted(passed)]
     # A price below 0: tests that save nothing go too only where they have to.
@@ -265,7 +292,7 @@ def test_the_leaf_that_saves_most_is_cut(seed):
                 below = codes[:, feature] <= bin_
                 cut = cost[side & below].sum(axis=0).min() + cost[side & ~below].sum(axis=0).min()
                 least.append(stays + min(cut, cost[side, label].sum()))
-    grown = kernels.expand(stump, codes, first, cost, 3, 0.0)
+    grown = kernels.expand(stump, codes, first, cost, 3, 0.0, *ANY_SIZE)
     assert cost_of(grown, codes, cost) == min(least)
 
 

@@ -278,3 +278,22 @@ def test_only_the_knee_is_improved_by_all_rows(digits, digits_reference):
     model = fitted(digits, digits_reference, max_rows=SAMPLE)
     assert_exact(model, digits)
     assert lambdas_of(model) == [model.best_lambda_]
+
+
+def test_records_have_costs_without_copies_and_mark_samples():
+    """Noisy copies of few rows change the cost of a search, but not the cost that it records."""
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    records = []
+    search = make_search(X, 4, on_record=records.append, depth=3)
+    there = search.smoothed
+    assert there is not search
+    state = there.evaluate(TAOClustering(4, depth=3, lambda_=1.0, random_state=0).fit(X).tree_)
+    there.record("exact", state, 1.0)
+    true = search.problem.cost_increase(search.evaluate(state.tree).inertia)
+    assert records[0]["cost_increase"] == pytest.approx(true, rel=1e-12)
+    assert abs(there.problem.cost_increase(state.inertia) - true) > 1e-5
+    sample = search.of_sample(search.problem, search.settings, search.history, 100, 0)
+    for each in (sample, sample.smoothed):
+        each.record("search", each.evaluate(state.tree), 1.0)
+    search.record("search", search.evaluate(state.tree), 1.0)
+    assert [record["sampled"] for record in records] == [False, True, True, False]

@@ -50,6 +50,16 @@ def test_subtree_parameters_are_what_pruning_frees():
         assert freed >= own + tree.subtree_parameters[lost]
 
 
+def test_the_history_has_costs_of_the_rows_without_copies():
+    search, state = start_of()
+    many = search.smoothed
+    other = many.evaluate(state.pruned)
+    many.record("exact", other, 1.0)
+    cost = search.problem.cost_increase(state.inertia)
+    assert search.history.records[-1]["cost_increase"] == pytest.approx(cost, rel=1e-9)
+    assert many.problem.cost_increase(other.inertia) != pytest.approx(cost, rel=0.01)
+
+
 @pytest.mark.parametrize("share", [0.1, 1.0, 10.0])
 def test_passes_never_raise_the_score(share):
     search, state = start_of()

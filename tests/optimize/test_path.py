@@ -101,6 +101,7 @@ def look_for(goal):
 
     settings = SimpleNamespace(max_leaves=None)
     search = SimpleNamespace(problem=None, settings=settings, start_from=lambda tree: tree)
+    search.original = search
     return [lambda_ for lambda_, _, _ in path.search_path(search, goal, measure, 0)]
 
 

@@ -9,11 +9,19 @@ from sklearn.datasets import load_digits, make_blobs
 
 from tao_cluster import TAOClustering
 from tao_cluster.objectives import ByDistances, KMeans, KMedoids, Labels, SphericalKMeans
-from tao_cluster.problem.problem import Problem, _with_copies, smoothed
+from tao_cluster.problem import problem as problem_module
+from tao_cluster.problem.problem import Noise, Problem, _donors, _with_copies
 
 BLOBS = make_blobs(120, 4, centers=3, random_state=0)[0]
 CENTERS = np.array([BLOBS[:40].mean(axis=0), BLOBS[40:80].mean(axis=0), BLOBS[80:].mean(axis=0)])
 DIGITS = load_digits().data[:300]
+
+
+NOISE = Noise(size=0.3, share=0.3)
+
+
+def smoothed(problem, n_copies, noise=NOISE):
+    return problem_module.smoothed(problem, n_copies, noise)
 
 
 def problem_of(X=BLOBS, weight=None, space=None, objective=None, centers=CENTERS):
@@ -26,18 +34,52 @@ def sorted_rows(X):
     return X[np.lexsort(X.T)]
 
 
-def test_copies_are_rows_with_a_part_of_the_difference_of_two_of_their_cluster():
+def test_copies_are_rows_with_a_part_of_the_difference_of_two_of_one_cluster():
     problem = problem_of()
     many = smoothed(problem, 3)
     assert many.n_rows == 4 * problem.n_rows
     np.testing.assert_array_equal(many.X[:120], BLOBS)
     np.testing.assert_array_equal(many.free.labels[:120], problem.free.labels)
+    labels, is_own = problem.free.labels, []
     for row, copy in enumerate(many.X[120:240]):
-        own = BLOBS[problem.free.labels == problem.free.labels[row]]
-        noise = 0.3 * (own[:, None] - own[None])
-        assert np.abs(noise - (copy - BLOBS[row])).sum(axis=2).min() < 1e-9
+        gaps = []
+        for cluster in range(3):
+            rows = BLOBS[labels == cluster]
+            noise = 0.3 * (rows[:, None] - rows[None])
+            gaps.append(np.abs(noise - (copy - BLOBS[row])).sum(axis=2).min())
+        assert min(gaps) < 1e-9
+        is_own.append(gaps[labels[row]] < 1e-9)
+    assert 0.85 < np.mean(is_own) < 1  # a few differences come from other clusters
     # They are no repeats of each other.
     assert len(np.unique(many.X.round(9), axis=0)) > 450
+
+
+def test_the_two_rows_of_a_difference_are_independent():
+    X = np.arange(200.0)[:, None]
+    donors = _donors(problem_of(X, centers=[[100.0]]), 16)
+    for rows in (donors[::2], donors[1::2]):
+        assert np.bincount(rows.ravel(), minlength=200).std() < np.sqrt(8)  # all rows serve
+    assert abs(np.corrcoef(donors[::2].ravel(), donors[1::2].ravel())[0, 1]) < 0.1
+
+
+def test_a_cluster_of_one_row_gets_noise_from_other_clusters():
+    X = np.append(BLOBS, [[50.0, 50.0, 50.0, 50.0]], axis=0)
+    many = smoothed(problem_of(X, centers=[*CENTERS, X[-1]]), 8)
+    copies = many.X[241::121]
+    assert (many.free.labels[120::121] == 3).all()
+    assert 4 <= np.any(copies != X[-1], axis=1).sum() <= 7  # one of six keeps its own, no noise
+
+
+@pytest.mark.parametrize("n_columns", [4, 2])
+def test_copies_keep_the_values_of_some_columns(n_columns):
+    problem = problem_of()
+    if n_columns == 2:
+        problem = problem_of(space=BLOBS[:, :2], centers=CENTERS[:, :2])
+    problem = replace(problem, unperturbed=(np.array([1, 3]), np.array([1])))
+    many = smoothed(problem, 2)
+    np.testing.assert_array_equal(many.X[:, [1, 3]], np.tile(BLOBS[:, [1, 3]], (3, 1)))
+    assert (many.X[120:, 0] != np.tile(BLOBS[:, 0], 2)).mean() > 0.9
+    np.testing.assert_array_equal(many.space, many.X[:, :n_columns])
 
 
 def test_rows_keep_the_free_labels_that_they_have():
@@ -156,7 +198,7 @@ def test_an_error_of_the_objective_is_not_swallowed():
 def test_a_copy_of_which_nothing_would_be_left_is_the_row(form):
     X = np.array([[0.3, 0.0], [1.0, 0.0], [2.0, 0.0]])
     mates = np.array([[1, 0, 0], [2, 0, 0]])  # 0.3 + 0.3 * (1 - 2) would be 0
-    found = _with_copies(form(X), mates)
+    found = _with_copies(form(X), mates, 0.3)
     np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, [*X, *X])
 
 
@@ -166,6 +208,8 @@ def test_where_copies_mean_nothing_there_are_none():
     assert smoothed(huge, 2).n_rows in (120, 360)  # not an error
     vast = problem_of(np.array([[0.8e154], [-0.8e154], [0.0]]), centers=[[0.0]])
     assert smoothed(vast, 2) is vast  # squares of copies overflow
+    twice = problem_of(centers=[*CENTERS, CENTERS[0]])
+    assert smoothed(twice, 2) is twice  # a cluster has no rows
     same = smoothed(problem_of(np.ones((5, 4))), 2)
     np.testing.assert_array_equal(same.X, 1)
     ring = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])

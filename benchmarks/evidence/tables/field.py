@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.metrics import pairwise_distances_argmin
 
 from benchmarks.datasets import DATASETS
@@ -85,10 +86,11 @@ def numbers_of_leaves(k):
 def sizes(workshop, run):
     """A row a number of leaves; one row of a method with a leaf a cluster."""
     case, method = workshop.case(run.data, **run.options["case"]), run.options["method"]
-    makes = [lambda n=n: method.make(n) for n in numbers_of_leaves(case.n_clusters)]
+    leaves = [{"max_leaves": n} for n in numbers_of_leaves(case.n_clusters)]
     found = []
-    for make in makes if method.is_sized else [method.make]:
-        model, seconds = fitted(make(), case, run.seed)
+    for parameters in leaves if method.is_sized else [{}]:
+        model = clone(method.estimator).set_params(**parameters)
+        model, seconds = fitted(model, case, run.seed)
         found.append(figures(model, case, seconds, model.tree_.n_leaves))
     return found
 

@@ -165,6 +165,8 @@ function mean(node) {
   const isBars = data.kind === "bars";
   const lines = node.top.of.map((j, i) => {
     const value = node.top.values[i];
+    const share = shareOf(node, i);
+    if (share) return barLine(share.name, share.text, node.top.means[i], color);
     const text = isBars ? `${number(node.top.means[i])} (${signedNumber(value)} sd)` : number(value);
     return barLine(data.names[j], text, value / most, color);
   });

@@ -76,13 +76,34 @@ function drawWords(group, y, features, values, kindOf) {
   });
 }
 
+// The name and the text of a category in a leaf, such as "84 % (overall 15 %)"; null for numbers.
+const shareOf = (node, i) => (node.top.shares ? node.top.shares[i] : null);
+
+// A category of a leaf: a pale bar for its share of the rows, and a mark for its share overall. The
+// word "overall" is left out if the name would be cut otherwise.
+function drawShare(group, y, { name, text, overall }, share, color) {
+  const full = WIDTH - 12;
+  const bar = { x: -full / 2, y: y + 1, width: full * share, height: LINE - 2 };
+  const x = full * (overall - 0.5);
+  const freeBeside = (shown) => full - 10 - widthOf(shown, 10.5);
+  const label = widthOf(name, 11) <= freeBeside(text) ? text : text.replace("overall ", "");
+  group.append(
+    svg("rect", { ...bar, style: `fill:${color};opacity:0.35` }),
+    svg("line", { x1: x, x2: x, y1: y + LINE - 5, y2: y + LINE - 1, class: "axis" }),
+    textAt(8 - WIDTH / 2, y + LINE * 0.75, fitted(name, freeBeside(label), 11), "name", "start"),
+    textAt(full / 2 - 2, y + LINE * 0.75, label, "tiny", "end"),
+  );
+}
+
 // Names on the left, and bars from a zero line with their numbers on the other side of it.
-function drawBars(group, y, features, values, texts, colorOf) {
+// `lines` are their lines below y.
+function drawBars(group, y, features, values, texts, colorOf, lines = [...features.keys()]) {
   const half = 38;
   const zero = WIDTH / 2 - half - 7;
   const most = Math.max(...values.map(Math.abs), 1e-300);
   features.forEach((j, i) => {
-    const base = y + LINE * (i + 0.75);
+    const base = y + LINE * (lines[i] + 0.75);
+    const ends = { x1: zero, x2: zero, y1: base - 11, y2: base + 4 };
     const name = fitted(data.names[j], WIDTH - 2 * half - 22, 11);
     const width = Math.max(0.5, (half * Math.abs(values[i])) / most);
     const isRight = values[i] > 0;
@@ -91,10 +112,9 @@ function drawBars(group, y, features, values, texts, colorOf) {
       textAt(8 - WIDTH / 2, base, name, "name", "start"),
       svg("rect", { ...bar, style: `fill:${colorOf(i)}` }),
       textAt(zero + (isRight ? -3 : 3), base, texts[i], "tiny", isRight ? "end" : "start"),
+      svg("line", { ...ends, class: "axis" }),
     );
   });
-  const ends = { x1: zero, x2: zero, y1: y + 1, y2: y + LINE * features.length };
-  group.append(svg("line", { ...ends, class: "axis" }));
 }
 
 // ---------------------------------------------------------------- tests
@@ -219,8 +239,14 @@ function drawMean(group, node, y, color) {
   const values = node.top.values.slice(0, MOST_LINES);
   if (data.kind === "words") drawWords(group, y, features, values, () => "word");
   else {
-    const texts = values.map((value) => signedNumber(Number(value.toFixed(1)), 2));
-    drawBars(group, y, features, values, texts, () => color);
+    const lines = [...features.keys()].filter((i) => !shareOf(node, i));
+    const texts = lines.map((i) => signedNumber(Number(values[i].toFixed(1)), 2));
+    const some = (all) => lines.map((i) => all[i]);
+    drawBars(group, y, some(features), some(values), texts, () => color, lines);
+    features.forEach((_, i) => {
+      const share = shareOf(node, i);
+      if (share) drawShare(group, y + LINE * i, share, node.top.means[i], color);
+    });
   }
 }
 

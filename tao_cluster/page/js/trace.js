@@ -46,8 +46,8 @@ function changes(leaf) {
 }
 
 function changeText({ node, feature, from, value, cost, leaf }, id, title) {
-  const spread = node.spreads ? ` (${number(cost, 2)} sd)` : "";
   const category = categoryOf.get(feature);
+  const spread = node.spreads && !category ? ` (${number(cost, 2)} sd)` : "";
   const change = category
     ? `${category.name} from ${levelText(category)} to ${category.levels[category.features.indexOf(feature)]}`
     : `${data.names[feature]} from ${number(from, 4)} to ${number(value, 12)}`;
