@@ -3,7 +3,7 @@ Tests of single columns
 =======================
 
 A test of one column is written out as a condition. A large tree is easier to read from left to
-right, folded below a depth, with the way of one row marked.
+right, folded below a depth, with the decision path of one row marked.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -18,8 +18,8 @@ axes = plot_tree(
 )
 
 # %%
-# How sharp is a cut? ``nodes="projection"`` draws the values of the rows at each test, by the
-# side that they take.
+# How sharp is a cut? ``nodes="projection"`` draws a histogram of the tested values at each test,
+# in the units of the columns and stacked by cluster. Rows on the grey side go left.
 
 from tao_cluster import TAOClustering
 
