@@ -27,3 +27,16 @@ print(model.nearest_change(wine.iloc[[100]], 2))
 profile = model.cluster_profile(1)
 print(profile)
 axes = profile.plot()
+
+# %%
+# For images, the terms of a test are pixels over the image. Red pixels add to the sum, blue ones
+# subtract from it, and crosses mark tested pixels that are 0 in this image.
+
+from sklearn.datasets import load_digits
+
+from tao_cluster import DirectForm
+
+digits = load_digits().data / 16
+search = DirectForm(search="fast")
+model = TAOClustering(10, lambda_=8, algorithm=search, random_state=0).fit(digits)
+axes = model.explain(digits[3]).plot(image_shape=(8, 8))

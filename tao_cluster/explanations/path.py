@@ -4,8 +4,9 @@ import html
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from ..export.format import (
 )
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import decision_paths
-from ..plot.explained import plot_decision_path
+from ..plot.explained import plot_decision_path, plot_image_path
 from ..report import cluster_names, terms_at, tolerances
 from ..tree import tree_of
 from ..tree.conditions import Bound, level_sets
@@ -114,7 +115,7 @@ def _explanation(tree, path, terms, facts, labels, allowed):
         _test(tree, node, path, terms(node), facts, allowed.get(node)) for node in path.totals
     )
     label = int(tree.leaf_label[path.leaf])
-    return Explanation(tests, path.leaf, label, labels[label])
+    return Explanation(tests, path.leaf, label, labels[label], path.values)
 
 
 def _test(tree, node, path, terms, facts, tolerance):
@@ -327,12 +328,15 @@ class Explanation:
     leaf : int, node number
     cluster : int
     name : str, of the cluster
+    values : float64 array or CSR matrix of shape (1, n_features), optional
+        The row in the features of the tree. Explanations are compared without it.
     """
 
     tests: tuple[PathTest, ...]
     leaf: int
     cluster: int
     name: str
+    values: Any = field(default=None, compare=False)
 
     def to_dict(self):
         """Return plain Python values for JSON, including product, margin and side."""
@@ -353,19 +357,31 @@ class Explanation:
             "name": self.name,
         }
 
-    def plot(self, title=None):
+    def plot(self, title=None, *, image_shape=None):
         """Draw the tests below each other, each with its terms, their sum and the threshold.
 
         Parameters
         ----------
         title : str, optional
             Default the name of the cluster.
+        image_shape : (height, width), optional
+            Draw the terms of each test as pixels over the pale image of the row. Red pixels add
+            to the sum, blue ones subtract from it. height * width = n_features.
 
         Returns
         -------
         array of matplotlib Axes, one per test
+            With an `image_shape`, these are the axes of the sums, to the right of the images.
+
+        Raises
+        ------
+        ValueError
+            If the image does not have one pixel per feature.
         """
-        return plot_decision_path(self.tests, self.name if title is None else title)
+        title = self.name if title is None else title
+        if image_shape is None:
+            return plot_decision_path(self.tests, title)
+        return plot_image_path(self.tests, title, self.values, image_shape)
 
     def __str__(self):
         return "\n".join([*map(str, self.tests), f"{self.name} (leaf {self.leaf})"])

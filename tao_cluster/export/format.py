@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from ..columns.dialects import DIALECTS
 from ..columns.levels import levels_text
-from ..columns.names import Indicator
+from ..columns.names import Indicator, printable
 from ..tree.conditions import Bound
 
 _CONSTRAINTS = {
@@ -133,6 +133,19 @@ def condition_text(node, precision, max_terms=None, *, is_left=True):
         return bounds_text(name, [bound_of(node, is_left)], precision, [tolerance])
     total = sum_text(node, precision, max_terms)
     return f"{total} {'<=' if is_left else '>'} {threshold_text(node, precision)}"
+
+
+def condition_parts(node, precision, *, is_left=True):
+    """Return what a test of one feature or of levels compares, and the comparison.
+
+    They are for example ("a", "≥ 2") or ("plan", "in {gold, silver}"). The parameters are those of
+    :func:`condition_text`.
+    """
+    levels = node["levels"]
+    column = tested_name(node["terms"][0]["name"]) if levels is None else levels["column"]
+    column = column if levels is None else printable(column)
+    text = typeset(condition_text(node, precision, is_left=is_left))
+    return column, text.removeprefix(f"{column} ")
 
 
 def sum_text(node, precision, max_terms=None):

@@ -41,14 +41,17 @@ def picture_kind(tree, rows, image_shape, feature_names):
         If the number of pixels is not the number of features.
     """
     if image_shape is not None:
-        if image_shape[0] * image_shape[1] != tree.n_features:
-            raise ValueError(
-                f"image_shape {tuple(image_shape)} does not hold {tree.n_features} features."
-            )
+        check_image_shape(image_shape, tree.n_features)
         return "image"
     is_table = has_indicators(feature_names)  # one-hot encoded columns are not words
     is_text = rows is not None and sp.issparse(rows.X) and not is_table
     return "words" if is_text else "bars"
+
+
+def check_image_shape(image_shape, n_features):
+    """Raise a ValueError if an image of shape (height, width) does not have a pixel per feature."""
+    if image_shape[0] * image_shape[1] != n_features:
+        raise ValueError(f"image_shape {tuple(image_shape)} does not hold {n_features} features.")
 
 
 class Difference(NamedTuple):
@@ -91,6 +94,8 @@ class Rows:
     class_names : list of str
     weight : float64 array of shape (n,), optional
         Sample weights; the default is 1 per row.
+    known_clusters : int array of shape (n,), optional
+        Clusters of the rows if they are not those of the leaves, as in a part of a tree.
     """
 
     tree: Any
@@ -99,6 +104,7 @@ class Rows:
     classes: np.ndarray | None
     class_names: list[str]
     weight: np.ndarray | None = None
+    known_clusters: np.ndarray | None = None
 
     @classmethod
     def from_data(cls, model, X, y=None, class_names=None, weight=None):
@@ -134,9 +140,18 @@ class Rows:
     def through(self, tree, stands_for):
         """Return a copy of the rows for another tree, such as the upper part of this tree.
 
-        The rows of leaf i of this tree are in the leaf stands_for[i] of `tree`.
+        The rows of leaf i of this tree are in the leaf stands_for[i] of `tree`. They keep their
+        clusters.
         """
-        return replace(self, tree=tree, leaf_of_row=stands_for[self.leaf_of_row])
+        leaf_of_row, clusters = stands_for[self.leaf_of_row], self.clusters
+        return replace(self, tree=tree, leaf_of_row=leaf_of_row, known_clusters=clusters)
+
+    @property
+    def clusters(self):
+        """Cluster of each row: int array of shape (n,)."""
+        if self.known_clusters is not None:
+            return self.known_clusters
+        return self.tree.leaf_label[self.leaf_of_row]
 
     @cached_property
     def counts(self):

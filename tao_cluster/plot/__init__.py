@@ -1,6 +1,7 @@
 """Pictures of trees, paths, histories and regions, drawn with matplotlib."""
 
 from .curves import plot_history, plot_path, plot_tradeoff
+from .decision_tests import plot_test, plot_tests
 from .glyphs import Bars, Glyph, Image, Projection, Words
 from .regions import plot_regions
 from .tree import plot_tree, save_tree
@@ -14,6 +15,8 @@ __all__ = [
     "plot_history",
     "plot_path",
     "plot_regions",
+    "plot_test",
+    "plot_tests",
     "plot_tradeoff",
     "plot_tree",
     "save_tree",

@@ -1,13 +1,18 @@
 """Boxes: rectangles of a drawing that glyphs draw into, and text that fits into them."""
 
 import functools
+import re
 from dataclasses import dataclass
 
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
-_SMALLEST = 5.4  # smallest font size in points; text that does not fit at this size is cut
+from ..columns.names import brief
+from .fonts import drawable
+
+SMALLEST = 5.4  # smallest font size in points; text that does not fit at this size is cut
+_BREAKS = r" _/.,;:\-"  # a name may be broken behind one of these characters
 _HINTING = 1.06  # drawn text is at most this many times as wide as its outline
 
 
@@ -84,7 +89,9 @@ class Box:
         place = (left, self.y - height / 2)
         ax.add_artist(Rectangle(place, width, height, color=color, linewidth=0, zorder=zorder))
 
-    def write(self, ax, text, size, *, x=None, ha="center", max_width=None, may_cut=True, **style):
+    def write(
+        self, ax, text, size, *, x=None, ha="center", max_width=None, may_cut=True, kept="", **style
+    ):
         """Write one line at half height; text that does not fit is shrunk, and then cut.
 
         Parameters
@@ -95,33 +102,46 @@ class Box:
         ha : {"left", "center", "right"}, horizontal alignment at `x`
         max_width : float, available width in inches, default the width of the box
         may_cut : bool, default=True
-            Whether the end of a long text may be cut off. False for numbers, since a part of a
-            number is another number.
+            Whether the middle of a long text may be replaced by "…". False for numbers, since a
+            part of a number is another number.
+        kept : str, default=""
+            The end of the line, which is never cut, such as the comparison with a threshold.
         **style : properties of :class:`matplotlib.text.Text`
         """
-        text, size = fit(text, size, self.width if max_width is None else max_width, may_cut)
+        width = self.width if max_width is None else max_width
+        text, size = fit(text, size, width, may_cut, kept)
         style = {"va": "center_baseline", "zorder": 5, "color": "0.15", **style}
         x = self.x if x is None else x
         size *= self.scale
         return ax.text(x, self.y, text, ha=ha, fontsize=size, parse_math=False, **style)
 
 
-def fit(text, size, max_width, may_cut=True):
-    """Return text and size in points that fit into `max_width` inches; shrink first, then cut."""
-    natural = _natural_width(text)
+def fit(text, size, max_width, may_cut=True, kept=""):
+    """Return a line and its size in points that fit into `max_width` inches.
+
+    A long line is first shrunk. Then the middle of `text` is replaced by "…", but `kept`, the end
+    of the line, stays complete.
+    """
+    natural = _natural_width(text + kept)
     if natural == 0 or size * natural <= max_width:
-        return text, size
-    if _SMALLEST * natural <= max_width or not may_cut:
-        return text, max_width / natural
+        return text + kept, size
+    if SMALLEST * natural <= max_width or not may_cut:
+        return text + kept, max_width / natural
+    line = shortened(text, lambda cut: SMALLEST * _natural_width(cut + kept) <= max_width) + kept
+    return line, min(SMALLEST, max_width / _natural_width(line))
+
+
+def shortened(text, does_fit):
+    """Return the longest form of a text without its middle that fits, at least two characters."""
     # Bisection over the number of characters, because long texts are slow to measure.
-    fits, too_long = 1, len(text)
+    fits, too_long = 2, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        if _SMALLEST * _natural_width(text[:middle] + "…") <= max_width:
+        if does_fit(brief(text, middle)):
             fits = middle
         else:
             too_long = middle
-    return text[:fits] + "…", _SMALLEST
+    return brief(text, fits)
 
 
 def text_width(text, size):
@@ -129,24 +149,45 @@ def text_width(text, size):
     return size * _natural_width(text)
 
 
-def wrap(text, size, max_width):
-    """Wrap a text into lines of at most `max_width` inches, at spaces; line breaks are kept."""
+def wrap(text, size, max_width, breaks=" "):
+    """Wrap a text into lines of at most `max_width` inches; line breaks are kept.
+
+    Lines break behind the characters `breaks`.
+    """
     lines = []
     for paragraph in text.split("\n"):
         line = ""
-        for word in paragraph.split(" "):
-            longer = f"{line} {word}" if line else word
-            if line and text_width(longer, size) > max_width:
-                lines.append(line)
-                longer = word
-            line = longer
-        lines.append(line)
+        for piece in re.split(f"(?<=[{breaks}])", paragraph):
+            if line and text_width((line + piece).rstrip(), size) > max_width:
+                lines.append(line.rstrip())
+                line = ""
+            line += piece
+        lines.append(line.rstrip())
     return lines
+
+
+@functools.lru_cache(4096)
+def name_lines(name, size, max_width, n_lines=2):
+    """Return a name as at most `n_lines` lines; "…" replaces the middle of longer names.
+
+    Lines break at spaces and punctuation, or at any character if a word is too long.
+    """
+
+    def wrapped(text):
+        pieces = re.split(f"(?<=[{_BREAKS}])", text)
+        is_long = any(text_width(piece.rstrip(), size) > max_width for piece in pieces)
+        return wrap(text, size, max_width, r"\s\S" if is_long else _BREAKS)
+
+    lines = wrapped(name)
+    if len(lines) > n_lines:
+        lines = wrapped(shortened(name, lambda cut: len(wrapped(cut)) <= n_lines))
+    return lines[:n_lines]
 
 
 @functools.lru_cache(4096)
 def _natural_width(text):
     """Return the width of a text in inches at a size of one point."""
     # Measured at a large size, so that rounding does not matter.
-    font = FontProperties(family="sans-serif", size=100)
+    text, families, _ = drawable(text)
+    font = FontProperties(family=["sans-serif", *families], size=100)
     return text_to_path.get_text_width_height_descent(text, font, False)[0] / 7200 * _HINTING

@@ -1,20 +1,32 @@
 """Pictures of a decision path, of the features of a cluster, and of the stability of a model."""
 
+import math
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import scipy.sparse as sp
 from matplotlib.ticker import MaxNLocator
 
+from ..columns.abbreviations import Abbreviation
 from ..columns.names import brief
 from ..export.format import tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
+from ..inspection.rows import check_image_shape
+from .boxes import name_lines, text_width, wrap
 from .curves import COST, STYLE, scale_costs
+from .fonts import drawable, make_drawable
+from .glyphs import PALE, SIGNED
+from .split_view import number
 
 # In inches: width of a figure (_WIDTH), height of a bar (_LINE), height of the title and the axis
 # of one test (_AROUND). _DPI is in dots per inch.
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100
 _LONGEST_TITLE = 100  # characters; the layout would shrink the axes for a longer title
 _PALE = "0.87"
+_NAMES_WIDTH = 2.1  # inches, of a name beside a bar; longer names get two lines
+_TITLE_WIDTH = 4.0  # inches, of the outcome above a test
+_IMAGE = 1.35  # inches, longer side of an image beside its sum
 
 
 def plot_decision_path(tests, title):
@@ -35,10 +47,12 @@ def plot_decision_path(tests, title):
         One per test; a single empty one if there are no tests.
     """
     heights = [_height(test) for test in tests] or [_AROUND]
+    names = [tested_name(term.name) for test in tests for term in test.contributions]
+    abbreviate = Abbreviation.from_names(names)
     with mpl.rc_context(STYLE):
         figure, axes = plt.subplots(
             len(heights),
-            figsize=(_WIDTH, sum(heights) + 0.3),
+            figsize=(_WIDTH, sum(heights) + (0.5 if abbreviate.note else 0.3)),
             height_ratios=heights,
             dpi=_DPI,
             layout="constrained",
@@ -49,14 +63,106 @@ def plot_decision_path(tests, title):
             if test.fact is not None:
                 _write_outcome(ax, test)
                 ax.set_axis_off()
+            elif test.bound is None:
+                steps = test.steps
+                lines = [f"{abbreviate(name)} = {text}" for name, text, *_ in steps]
+                _draw_sum(ax, test, lines, [step[2:] for step in steps])
             else:
-                (_draw_sum if test.bound is None else _draw_value)(ax, test)
+                _draw_value(ax, test, abbreviate)
         if not tests:
             axes[0].set_axis_off()
-        figure.suptitle(
-            brief(title, _LONGEST_TITLE), x=0.01, ha="left", fontweight="bold", parse_math=False
-        )
+        _write_title(figure, title, abbreviate.note)
+        make_drawable(figure, names)
     return axes
+
+
+def plot_image_path(tests, title, row, image_shape):
+    """Draw the tests of the decision path of an image, one below the other.
+
+    The terms weight * value of a test are pixels over the pale image. Red pixels add to the sum
+    and blue ones subtract from it. Bars beside the image are the sums of the red and of the blue
+    pixels and their total, and the dashed line is the threshold.
+
+    Parameters
+    ----------
+    tests : sequence of :class:`tao_cluster.explanations.PathTest`
+    title : str
+    row : float64 array or CSR matrix of shape (1, n_features)
+    image_shape : (height, width)
+
+    Returns
+    -------
+    array of matplotlib Axes
+        One per test: the axes of the bars; a single empty one if there are no tests.
+    """
+    check_image_shape(image_shape, row.shape[1])
+    image = (row.toarray() if sp.issparse(row) else row).reshape(image_shape)
+    n = max(1, len(tests))
+    side = _IMAGE * image_shape[1] / max(image_shape)
+    with mpl.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            n,
+            2,
+            figsize=(_WIDTH, n * (_IMAGE + 0.25) + 0.3),
+            width_ratios=[side, _WIDTH - side],
+            dpi=_DPI,
+            layout="constrained",
+            squeeze=False,
+        )
+        for (left, right), test in zip(axes, tests, strict=False):
+            _draw_products(left, test, image)
+            _draw_signs(right, test)
+        if not tests:
+            for ax in axes[0]:
+                ax.set_axis_off()
+        _write_title(figure, title, "")
+        make_drawable(figure)
+    return axes[:, 1]
+
+
+def _draw_products(ax, test, image):
+    """Draw the products of a test as pixels over the pale image."""
+    products = np.zeros(image.size)
+    for term in test.contributions:
+        products[term.feature] = term.product
+    limit = np.abs(products).max() or 1.0
+    low, high = float(image.min()), float(image.max())
+    ax.imshow(image, cmap="gray_r", vmin=low, vmax=low + (high - low) / PALE)
+    shown = np.ma.masked_equal(products.reshape(image.shape), 0.0)
+    ax.imshow(shown, cmap=SIGNED, vmin=-limit, vmax=limit)
+    tested = np.array([term.feature for term in test.contributions if term.product == 0], dtype=int)
+    ax.plot(tested % image.shape[1], tested // image.shape[1], "x", color="0.55", markersize=3)
+    ax.set(xticks=[], yticks=[])
+    ax.grid(visible=False)
+    for spine in ax.spines.values():
+        spine.set(visible=True, color="0.5")
+
+
+def _draw_signs(ax, test):
+    """Draw the sums of the positive and of the negative products, and their total."""
+    steps, names, start = [], [], 0.0
+    for name, sign in (("red", 1), ("blue", -1)):
+        products = [term.product for term in test.contributions if sign * term.product > 0]
+        total = math.fsum(products)
+        steps.append((total, start))
+        pixels = f"{len(products)} {name} pixel{'s' if len(products) != 1 else ''}"
+        names.append(f"{pixels} = {number(total)}" if products else pixels)
+        start += total
+    n_zero = sum(term.product == 0 for term in test.contributions)
+    _draw_sum(ax, test, names, steps)
+    if n_zero:
+        pixels = f"{n_zero} tested pixel{'s are' if n_zero != 1 else ' is'} 0 here (crosses)"
+        ax.set_xlabel(pixels, fontsize=7, color="0.4")
+
+
+def _write_title(figure, title, note):
+    """Write the title of a figure and, below it, the note on abbreviated names."""
+    lines = [brief(title, _LONGEST_TITLE)]
+    style = {"x": 0.01, "ha": "left", "parse_math": False}
+    figure.suptitle("\n".join(lines), fontweight="bold", **style)
+    if note:
+        text = "\n".join(wrap(f"In names, {note}.", 7, _WIDTH - 0.2))
+        figure.supxlabel(text, fontsize=7, color="0.4", **style)
 
 
 def _height(test):
@@ -66,26 +172,27 @@ def _height(test):
     return (len(test.steps) + (test.bound is None)) * _LINE + _AROUND
 
 
-def _draw_sum(ax, test):
-    """Draw the products as bars that add up, the sum and the threshold."""
-    steps = test.steps
-    for line, (*_, product, start) in enumerate(steps):
+def _draw_sum(ax, test, names, steps):
+    """Draw steps (product, start) as bars that add up, the sum and the threshold."""
+    for line, (product, start) in enumerate(steps):
         color, end = POSITIVE if product > 0 else NEGATIVE, start + product
         ax.barh(line, product, 0.7, left=start, color=color)
         ax.plot([end, end], [line - 0.35, line + 1.35], color="0.6", linewidth=0.6)
     ax.barh(len(steps), test.total, 0.7, color="0.3")
-    _name_lines(ax, [*(f"{name} = {number}" for name, number, *_ in steps), "sum"])
+    _name_lines(ax, [*names, "sum"])
     ax.axvline(0.0, color="0.75", linewidth=0.6, zorder=0)
     _draw_limit(ax, test, test.threshold)
-    _make_room(ax, [0.0, test.total, test.threshold, *(start for *_, start in steps)])
+    starts = [start for _, start in steps]
+    ends = [start + product for product, start in steps]
+    _make_room(ax, [0.0, test.total, test.threshold, *starts, *ends])
 
 
-def _draw_value(ax, test):
+def _draw_value(ax, test, abbreviate):
     """Draw a test of one feature: the value of the row and the threshold."""
     (term,) = test.contributions
     ax.plot([test.bound.value, term.value], [0, 0], color=_PALE, linewidth=5, zorder=1)
     ax.plot([term.value], [0], "o", color="0.3", markersize=6)
-    _name_lines(ax, [tested_name(term.name)])
+    _name_lines(ax, [abbreviate(tested_name(term.name))])
     if value_text(term.name, term.value):
         ax.xaxis.set_major_formatter(lambda x, _: value_text(term.name, x))
         ax.xaxis.set_major_locator(MaxNLocator(4))
@@ -100,7 +207,12 @@ def _draw_limit(ax, test, value):
 
 
 def _write_outcome(ax, test):
-    text = brief(f"{typeset(test.outcome)}: {test.side}", _LONGEST_TITLE)
+    """Write the outcome above a test; a long name of a single feature is only at the axis."""
+    text = f"{typeset(test.outcome)}: {test.side}"
+    if test.bound is not None and test.fact is None and text_width(text, 8) > _TITLE_WIDTH:
+        name = tested_name(test.contributions[0].name)
+        text = f"value{typeset(test.outcome).removeprefix(name)}: {test.side}"
+    text = brief(text, _LONGEST_TITLE)
     ax.set_title(text, loc="left", fontsize=8, parse_math=False)
 
 
@@ -113,7 +225,9 @@ def _make_room(ax, values):
 
 def _name_lines(ax, names):
     """Write one name beside each bar, from top to bottom, and hide the horizontal grid lines."""
-    ax.set_yticks(range(len(names)), [brief(name) for name in names])
+    found = [drawable("\n".join(name_lines(name, 8, _NAMES_WIDTH))) for name in names]
+    size = 8 if all("\n" not in one.text for one in found) else 7
+    ax.set_yticks(range(len(names)), [one.text for one in found], fontsize=size, linespacing=0.95)
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
     ax.set_ylim(len(names) - 0.4, -0.6)
@@ -150,6 +264,7 @@ def plot_cluster_profile(roles, *, ax=None, title=""):
         _name_lines(ax, [str(role.name) for role in roles])
         ax.set_xlabel("small values lead here  \N{LEFTWARDS ARROW} 0 \N{RIGHTWARDS ARROW}  large")
         ax.set_title(brief(title, _LONGEST_TITLE), loc="left", parse_math=False)
+        make_drawable(ax.figure, [str(role.name) for role in roles])
     return ax
 
 

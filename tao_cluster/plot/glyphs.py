@@ -1,38 +1,32 @@
 """Node glyphs: objects that draw the test of a node, or the rows of a leaf, into a box."""
 
-import re
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.patches import StepPatch
 
 from ..columns.levels import levels_of, levels_text
-from ..columns.names import has_indicators
-from ..export.format import (
-    bound_of,
-    comparable_texts,
-    condition_text,
-    terms_text,
-    typeset,
-    value_text,
-)
+from ..columns.names import has_indicators, printable
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, tint
 from ..inspection.rows import Rows, picture_kind
-from ..report import effect
 from ..tree.conditions import level_sets
-from .boxes import Box, text_width, wrap
+from .boxes import Box, name_lines, text_width
+from .histograms import Projection
+from .split_view import condition_lines, number, weight_text
 
 # A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
 _LINE = 0.135  # height of a line of text, inches
+_BAR_HEIGHTS = {1: _LINE, 2: 1.55 * _LINE}  # of a bar with a name of one or two lines, inches
 _MARGINS = 0.1  # sum of the left and right margins of a condition, inches
 _MOST_LINES = 5  # maximum number of lines of a condition
+_NAME_SIZE, _NAME_WIDTH = 6.5, 1.02  # of a name beside a bar: size in points, width in inches
+_NUMBER_SIZE, _HALF = 5.6, 0.35  # of a bar: size of its number in points, longest bar in inches
+_USUAL_COMPARISON = "≥ \N{MINUS SIGN}0.00000"  # its width stands for those of all numbers
 _STRIP = 0.05  # height of the colour scale, inches
-_PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
+PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
 _SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
-_NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # the minus sign of a number, not a hyphen
 _CONDITION = "left where the condition holds, else right"
 _CHOICES = (
     "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"
@@ -86,7 +80,7 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names):
     if nodes == "words":
         return Words(feature_names)
     if nodes == "bars":
-        return Bars.from_tree(tree, feature_names)
+        return Bars.from_tree(tree, feature_names, rows)
     if nodes == "projection":
         if rows is None:
             raise ValueError("nodes='projection' needs X: its histograms are of the rows of X.")
@@ -98,7 +92,8 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names):
 def _write_threshold(ax, box, name, split):
     """Write the condition of the test into the last line of its box."""
     line = box.part(box.height - _LINE - 0.045, _LINE, margin=0.05)
-    line.write(ax, split.condition or f"{name} ≤ {number(split.threshold)}", 6, color="0.4")
+    column, comparison = split.written or (name, f"≤ {split.limit}")
+    line.write(ax, column, 6, kept=f" {comparison}", color="0.4")
 
 
 @dataclass(frozen=True)
@@ -165,7 +160,7 @@ class Image:
         framed = self.draw(ax, place, image, SIGNED, -limit, limit, zorder=2.5, **opacity)
         if split.rows is not None:
             low, high = split.rows.limits
-            self.draw(ax, place, split.mean, "gray_r", low, low + (high - low) / _PALE)
+            self.draw(ax, place, split.mean, "gray_r", low, low + (high - low) / PALE)
         framed.frame(ax)
         if split.terms:
             self._draw_scale(ax, box.part(self.leaf_height + 0.04, _STRIP), limit)
@@ -199,7 +194,8 @@ class Image:
         values = np.linspace(-limit, limit, 63)[None]
         ax.pcolormesh(edges, heights, values, cmap=SIGNED, vmin=-limit, vmax=limit, zorder=2)
         line = Box(box.left, box.bottom - 0.02, box.width, _LINE - 0.02, box.scale)
-        text, style = number(limit, ".2g"), {"color": "0.4", "may_cut": False}
+        text = weight_text(-limit, 5.6, 0.42 * box.width).removeprefix("\N{MINUS SIGN}")
+        style = {"color": "0.4", "may_cut": False}
         ends = {"max_width": 0.42 * box.width, **style}
         line.write(ax, f"\N{MINUS SIGN}{text}", 5.6, x=box.left, ha="left", **ends)
         line.write(ax, text, 5.6, x=box.right, ha="right", **ends)
@@ -283,6 +279,10 @@ class Bars:
         Width of the boxes in inches.
     n_lines : int, default=1
         Largest number of lines of a written condition.
+    n_name_lines, n_leaf_name_lines : {1, 2}, default=1
+        Number of lines of the name of a feature at tests and at leaves.
+    has_more : bool, default=False
+        Whether some test has more features than bars. Its box then has a line that counts them.
     """
 
     feature_names: list[str]
@@ -290,22 +290,36 @@ class Bars:
     n_leaf_bars: int = 3
     width: float = 1.75
     n_lines: int = 1
+    n_name_lines: int = 1
+    n_leaf_name_lines: int = 1
+    has_more: bool = False
 
     @classmethod
-    def from_tree(cls, tree, feature_names):
-        """Return the glyph in the size that the tests of the tree need."""
+    def from_tree(cls, tree, feature_names, rows=None):
+        """Return the glyph in the size that the tests and leaves of the tree need."""
         sets = level_sets(tree, levels_of(tree, feature_names))
         n_terms = np.diff(tree.split_indptr)
         n_terms[list(sets)] = 1
-        used = [text_width(feature_names[j], 6.5) for j in tree.used_features]
-        width = float(np.clip(max(used, default=0.0) + 0.85, 1.2, 1.9))
-        lines = [1]
-        for found in sets.values():
-            names = [feature_names[j] for j in found.features]
-            text = levels_text(found.variable, names, is_listed=found.is_listed)
-            lines.append(len(_condition_lines(text, width - _MARGINS)))
         n_bars, n_leaf_bars = min(5, max(1, int(n_terms.max()))), min(3, tree.n_features)
-        return cls(feature_names, n_bars, n_leaf_bars, width, max(lines))
+        leaves = [
+            [found.feature for found in rows.differences(i, n_leaf_bars, feature_names)]
+            for i in (() if rows is None else tree.leaves.tolist())
+        ]
+        shown = {feature_names[j] for j in np.unique(np.concatenate([tree.used_features, *leaves]))}
+        n_name_lines = [
+            1 + any(text_width(feature_names[j], _NAME_SIZE) > _NAME_WIDTH for j in features)
+            for features in (tree.used_features, np.concatenate([[], *leaves]).astype(int))
+        ]
+        lines = [x for name in shown for x in name_lines(name, _NAME_SIZE, _NAME_WIDTH)]
+        widest = max((text_width(line, _NAME_SIZE) for line in lines), default=0.0)
+        width = float(np.clip(widest + 0.92, 1.2, 1.95))
+        single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
+        written = [_written_set(found, feature_names) for found in sets.values()]
+        written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
+        texts = [condition_lines(*pair, width - _MARGINS, _MOST_LINES) for pair in written]
+        n_lines = max(map(len, texts), default=1)
+        has_more = bool(n_terms.max() > n_bars)
+        return cls(feature_names, n_bars, n_leaf_bars, width, n_lines, *n_name_lines, has_more)
 
     @property
     def convention(self):
@@ -325,33 +339,47 @@ class Bars:
     @property
     def test_height(self):
         """Height in inches of the box of a test: its bars and, if several, its threshold."""
-        return max(self.n_bars + (self.n_bars > 1), self.n_lines) * _LINE + 0.13
+        bars = (
+            self.n_bars * _BAR_HEIGHTS[self.n_name_lines]
+            + ((self.n_bars > 1) + self.has_more) * _LINE
+        )
+        return max(bars if self.n_bars > 1 else _LINE, self.n_lines * _LINE) + 0.13
 
     @property
     def leaf_height(self):
-        """Height of the box of a leaf in inches: one line per bar."""
-        return self.n_leaf_bars * _LINE + 0.08
+        """Height of the box of a leaf in inches: one line per bar, or two for long names."""
+        return self.n_leaf_bars * _BAR_HEIGHTS[self.n_leaf_name_lines] + 0.08
 
     def draw_test(self, ax, box, split):
         """Draw the weights and the threshold of a decision node."""
         box.frame(ax, rounded=True, fill="white")
-        if split.condition is not None:
-            lines = _condition_lines(split.condition, box.width - _MARGINS)
+        if split.written is not None:
+            lines = condition_lines(*split.written, box.width - _MARGINS, self.n_lines)
+            comparison = split.written[1]
             for line, part in zip(lines, box.lines(len(lines), _LINE), strict=True):
-                part.part(margin=_MARGINS / 2).write(ax, line, 7.5 if len(lines) == 1 else 6.5)
+                kept = comparison if line.endswith(comparison) and "{" not in line else ""
+                name = line.removesuffix(kept)
+                size = 7.5 if len(lines) == 1 else _NAME_SIZE
+                part.part(margin=_MARGINS / 2).write(ax, name, size, kept=kept)
             return
         indices, weights, effects = split.largest(self.n_bars)
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
-        texts = [number(weight, ".2g") for weight in weights]
-        lines = box.part(height=box.height - _LINE - 0.03).lines(len(indices), _LINE)
+        texts = [weight_text(weight, _NUMBER_SIZE, _HALF - 0.03) for weight in weights]
+        below = (1 + self.has_more) * _LINE + 0.03
+        place = box.part(height=box.height - below)
+        lines = place.lines(len(indices), _BAR_HEIGHTS[self.n_name_lines])
         names = [self.feature_names[j] for j in indices]
         self._draw(ax, lines, names, effects, colors, texts)
+        more = len(split.terms) - len(indices)
+        if more:
+            line = box.part(box.height - 2 * _LINE - 0.03, _LINE, margin=0.06)
+            line.write(ax, f"and {more} more", 6, x=line.left, ha="left", color="0.4")
         _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Draw the features in which the mean of a leaf differs most from that of all rows."""
         found = leaf.rows.differences(leaf.node, self.n_leaf_bars, self.feature_names)
-        lines = box.lines(len(found), _LINE)
+        lines = box.lines(len(found), _BAR_HEIGHTS[self.n_leaf_name_lines])
         for each, line in zip(found, lines, strict=True):
             if each.share is not None:
                 _draw_share(ax, line, each, leaf.color)
@@ -367,17 +395,16 @@ class Bars:
 
         The text is on the other side of the zero line than the bar.
         """
-        half = 0.3
         largest = np.abs(values).max(initial=0) or 1.0
         for name, value, color, text, line in zip(names, values, colors, texts, lines, strict=True):
-            zero = line.right - half - 0.05
-            max_width = zero - half - 0.05 - line.left
-            line.write(ax, name, 6.5, x=line.left + 0.06, ha="left", max_width=max_width - 0.06)
-            line.bar(ax, zero, half * value / largest, 0.085, color, zorder=4)
+            zero = line.right - _HALF - 0.05
+            max_width = zero - _HALF - 0.11 - line.left
+            _write_name(ax, line, name, max_width, 1 + (line.height > _LINE))
+            line.bar(ax, zero, _HALF * value / largest, 0.085, color, zorder=4)
             side = -1 if value > 0 else 1
             align = "right" if value > 0 else "left"
-            place = {"x": zero + side * 0.03, "ha": align, "max_width": half - 0.03}
-            line.write(ax, text, 5.6, color="0.4", may_cut=False, **place)
+            place = {"x": zero + side * 0.03, "ha": align, "max_width": _HALF - 0.03}
+            line.write(ax, text, _NUMBER_SIZE, color="0.4", may_cut=False, **place)
             ends = [line.top, line.bottom]
             ax.plot([zero, zero], ends, color="0.35", linewidth=0.6 * line.scale, zorder=4)
 
@@ -391,199 +418,24 @@ def _draw_share(ax, line, difference, color):
     place = {"x": line.right - 0.03, "ha": "right", "color": "0.3", "may_cut": False}
     line.write(ax, difference.share, 5.6, **place)
     max_width = line.width - text_width(difference.share, 5.6) - 0.13
-    line.write(ax, difference.name, 6.5, x=line.left + 0.06, ha="left", max_width=max_width)
+    _write_name(ax, line, difference.name, max_width, 1 + (line.height > _LINE))
 
 
-@dataclass(frozen=True)
-class Projection:
-    """Glyph that draws a histogram of the weighted sum w.x over the rows of a node.
-
-    Its colours are the sides to which the rows go. A line marks the threshold.
-
-    Parameters
-    ----------
-    leaves : Glyph
-        The glyph that draws the leaves.
-    feature_names : list of str
-    n_bins : int, default=24
-        Number of bins of each histogram.
-    test_height : float, default=0.95
-        Height of the boxes of tests in inches.
-    """
-
-    leaves: Glyph
-    feature_names: list[str]
-    n_bins: int = 24
-    test_height: float = 0.95
-
-    convention = (
-        "histograms of w.x: blue rows go left (w.x <= threshold), red rows right",
-        "the line is the threshold",
-    )
-
-    @property
-    def width(self):
-        """Width in inches, large enough for the leaves."""
-        return max(1.3, self.leaves.width)
-
-    @property
-    def leaf_height(self):
-        """Height of a leaf in inches, as the glyph `leaves` defines it."""
-        return self.leaves.leaf_height
-
-    @property
-    def leaf_convention(self):
-        """Phrases for the legend that explain a leaf, as the glyph `leaves` defines them."""
-        return self.leaves.leaf_convention
-
-    def draw_test(self, ax, box, split):
-        """Draw the histogram, the threshold and the features with the largest effects."""
-        box.frame(ax, rounded=True, fill="white")
-        floor = box.bottom + 2 * _LINE + 0.05
-        plot = Box(box.left + 0.08, box.top - 0.05, box.width - 0.16, box.top - 0.05 - floor)
-        self._draw_histogram(ax, plot, *split.projections(), split.threshold)
-        features = "" if split.condition else terms_text(split.terms, 2, max_terms=2)
-        line = box.part(box.height - 2 * _LINE - 0.04, _LINE, margin=0.05)
-        line.write(ax, features, 6, color="0.3")
-        _write_threshold(ax, box, "w.x", split)
-
-    def draw_leaf(self, ax, box, leaf):
-        """Draw a leaf with the glyph `leaves`."""
-        return self.leaves.draw_leaf(ax, box, leaf)
-
-    def _draw_histogram(self, ax, box, values, goes_left, weight, threshold):
-        """Draw the histograms of the rows that go left and right, stacked, and the threshold."""
-        low = min(values.min(initial=np.inf), threshold)
-        high = max(values.max(initial=-np.inf), threshold)
-        edges = np.linspace(low, high if high > low else low + 1.0, self.n_bins + 1)
-        left, right = (
-            np.histogram(values[side], edges, weights=None if weight is None else weight[side])[0]
-            for side in (goes_left, ~goes_left)
-        )
-        unit = box.height / (np.max(left + right) or 1)
-        base = np.full(self.n_bins, box.bottom)
-        middle, top = base + left * unit, base + (left + right) * unit
-        scale = box.width / (edges[-1] - low)
-        places = box.left + (edges - low) * scale
-        for lower, upper, color in ((base, middle, NEGATIVE), (middle, top, POSITIVE)):
-            style = {"facecolor": color, "fill": True, "linewidth": 0, "zorder": 4}
-            ax.add_artist(StepPatch(upper, places, baseline=lower, **style))
-        at = box.left + (threshold - low) * scale
-        ends = [box.bottom, box.top + 0.02]
-        ax.plot([at, at], ends, color="black", linewidth=0.9, zorder=5)
+def _write_name(ax, box, name, max_width, n_lines):
+    """Write the name of a feature at the left, on at most `n_lines` lines."""
+    lines = [name]
+    if text_width(name, _NAME_SIZE) > max_width and n_lines > 1:
+        lines = name_lines(name, _NAME_SIZE, max_width, n_lines)
+    for text, line in zip(lines, box.lines(len(lines), 0.74 * _LINE), strict=True):
+        place = {"x": box.left + 0.06, "ha": "left", "max_width": max_width}
+        line.write(ax, text, _NAME_SIZE, **place)
 
 
-def _condition_lines(text, max_width):
-    """Return a condition as at most five lines; long ones are wrapped at spaces.
-
-    A line that is still too long is shrunk or cut when it is written.
-    """
-    if text_width(text, 6.5) <= max_width or "{" not in text:
-        return [text]
-    lines = wrap(text, 6.5, max_width)
-    rest = " ".join(lines[_MOST_LINES - 1 :])
-    return [*lines[: _MOST_LINES - 1], rest] if rest else lines
-
-
-def number(value, form=".3g"):
-    """Format a number, with the typographic minus sign."""
-    return format(value, form).replace("-", "\N{MINUS SIGN}")
-
-
-def _distinct(value, limit, sign):
-    """Return a value as text, with enough digits to see on which side of the limit it lies."""
-    return comparable_texts(value, limit, sign, 3)[0].replace("-", "\N{MINUS SIGN}")
-
-
-@dataclass(frozen=True, eq=False)
-class SplitView:
-    """The data of a decision node that glyphs draw.
-
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-    rows : Rows, or None if plot_tree was given no X
-    facts : dict, the node in :func:`tao_cluster.report.report`
-    """
-
-    tree: Any
-    node: int
-    rows: Rows | None
-    facts: dict
-
-    @property
-    def terms(self):
-        """Terms of the weighted sum, the largest effects first: list of dict."""
-        return self.facts["terms"]
-
-    @property
-    def indices(self):
-        """Features of the test: increasing int array of shape (n_terms,)."""
-        return self.tree.split(self.node)[0]
-
-    @property
-    def weights(self):
-        """Weights of the features in `indices`: float array of shape (n_terms,)."""
-        return self.tree.split(self.node)[1]
-
-    @property
-    def shown(self):
-        """Weights to show, in the order of `indices`: float array of shape (n_terms,).
-
-        If `plot_tree` has ``scaled=True``, they are multiplied by the standard deviations.
-        """
-        terms = sorted(self.terms, key=lambda term: term["feature"])
-        return np.array([term["shown"] for term in terms])
-
-    @property
-    def threshold(self):
-        """Threshold of the test: a row goes left if and only if w.x <= threshold."""
-        return self.facts["threshold"]
-
-    @property
-    def mean(self):
-        """Mean of each feature over the rows that reach the node; 0 if there are none."""
-        return self.rows.means[self.node]
-
-    @property
-    def condition(self):
-        """The condition of a test of one feature or of levels, as text; None for other tests."""
-        if len(self.terms) != 1 and self.facts["levels"] is None:
-            return None
-        text = condition_text(self.facts, 3)
-        if self.facts["levels"] is not None:
-            return text
-        return _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", typeset(text))
-
-    def value_text(self, total):
-        """Return the weighted sum of a row as text; for a test of one feature, its value."""
-        if self.facts["levels"] is not None:
-            return "the row"
-        goes_left = total <= self.threshold
-        if len(self.terms) != 1:
-            return f"sum {_distinct(total, self.threshold, '<=' if goes_left else '>')}"
-        (term,) = self.terms
-        bound, value = bound_of(self.facts, goes_left), total / term["weight"]
-        date = value_text(term["name"], value)
-        return f"value {date or _distinct(value, bound.value, bound.sign)}"
-
-    def largest(self, n):
-        """Return the features, shown weights and effects of the n terms with the largest effects.
-
-        The results are three arrays of at most n elements; see :func:`tao_cluster.report.effect`.
-        """
-        some = self.terms[:n]
-        features = np.array([term["feature"] for term in some], dtype=np.int32)
-        shown = np.array([term["shown"] for term in some])
-        return features, shown, np.array([effect(term) for term in some])
-
-    def projections(self):
-        """Return w.x of the rows that reach the node, whether each goes left, and their weights."""
-        here = self.rows.reaching(self.node)
-        goes_left = self.rows.reaching(self.tree.children_left[self.node])[here]
-        weight = None if self.rows.weight is None else self.rows.weight[here]
-        return self.rows.X[here][:, self.indices] @ self.weights, goes_left, weight
+def _written_set(found, feature_names):
+    """Return the column of a LevelSet and the comparison with its levels, as two texts."""
+    column, names = printable(found.variable), [feature_names[j] for j in found.features]
+    text = levels_text(found.variable, names, is_listed=found.is_listed)
+    return column, text.removeprefix(f"{column} ")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,44 +9,133 @@ import numpy as np
 # The gap between two levels, in inches, is from _LEAST_GAP to _MOST_GAP. It grows by _GAP_PER_INCH
 # per inch of the horizontal length of the longest edge in the gap.
 _LEAST_GAP, _MOST_GAP, _GAP_PER_INCH = 0.26, 1.0, 0.06
+# A tree of at least _DEEP levels is folded into columns if that shortens its longer side to _GAIN.
+# A column has at least _LEAST_LEVELS levels. A subtree of fewer than _LEAST_FOLDED levels is not
+# moved to another column.
+_DEEP, _GAIN, _LEAST_LEVELS, _LEAST_FOLDED = 8, 0.8, 4, 3
+_GUTTER = 0.4  # inches between two columns, for the edge that leads to the second one
+# In inches: distance of the edge between two columns from the boxes below (_LANE) and above
+# (_ARRIVAL), and where the boxes of the second and further columns begin (_LOWERED).
+_LANE, _ARRIVAL, _LOWERED = 0.14, 0.12, 0.34
 
 
-def tidy_positions(tree):
-    """Compute the horizontal position and the depth of every node in a tidy drawing.
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Division of the nodes of a tree into columns, which are drawn beside each other.
+
+    Parameters
+    ----------
+    column, level : int arrays of shape (n_nodes,)
+        Number of the column of each node, and its level within the column.
+    is_moved : bool array of shape (n_nodes,)
+        Whether a node is the root of a column other than the first.
+    """
+
+    column: np.ndarray
+    level: np.ndarray
+    is_moved: np.ndarray
+
+    @classmethod
+    def from_tree(cls, tree, most_levels=None):
+        """Begin a new column below each `most_levels` levels; None keeps one column."""
+        column, level = np.zeros((2, tree.n_nodes), dtype=np.int64)
+        is_moved = np.zeros(tree.n_nodes, dtype=bool)
+        if most_levels is None:
+            return cls(column, tree.depth, is_moved)
+        deep = subtree_levels(tree) > _LEAST_FOLDED
+        n_columns = 1
+        for node in range(1, tree.n_nodes):  # a parent comes before its children
+            parent = tree.parent[node]
+            column[node], level[node] = column[parent], level[parent] + 1
+            if level[node] >= most_levels and deep[node]:
+                column[node], level[node], is_moved[node] = n_columns, 0, True
+                n_columns += 1
+        return cls(column, level, is_moved)
+
+    @cached_property
+    def n_levels(self):
+        """Number of levels of each column, with those of the nodes that continue elsewhere."""
+        count = np.zeros(self.column.max() + 1, dtype=np.int64)
+        np.maximum.at(count, self.column, self.level + 1)
+        return count
+
+
+def subtree_levels(tree):
+    """Return the number of levels of the subtree of each node: int array of shape (n_nodes,)."""
+    count = np.ones(tree.n_nodes, dtype=np.int64)
+    for node in range(tree.n_nodes - 1, 0, -1):  # children come before parents
+        parent = tree.parent[node]
+        count[parent] = max(count[parent], count[node] + 1)
+    return count
+
+
+def tidy_positions(tree, columns=None):
+    """Compute the position across the direction of growth and the level of every node.
 
     Parents are centred over their children, equal subtrees look equal, and the distance of two
-    nodes of the same depth is at least 1. Subtrees are moved together until their contours touch,
-    bottom-up and without recursion (Reingold & Tilford, Tidier Drawings of Trees, 1981).
+    nodes of the same level is at least 1. Subtrees are moved together until their contours touch,
+    bottom-up and without recursion (Reingold & Tilford, Tidier Drawings of Trees, 1981). In a
+    folded tree, a parent is instead straight above its child with more levels, so that a chain is
+    a straight column with its leaves at the sides.
 
     Parameters
     ----------
     tree : Tree
+    columns : Columns, default a single column
 
     Returns
     -------
-    x : float array of shape (n_nodes,), of which the smallest is 0
-    depth : int array of shape (n_nodes,)
+    x : float array of shape (n_nodes,), of which the smallest of each column is 0
+    level : int array of shape (n_nodes,)
     """
+    columns = Columns.from_tree(tree) if columns is None else columns
+    x, _ = _positions(tree, columns)
+    return x, columns.level
+
+
+def _positions(tree, columns):
+    """Return x of each node, and x of the place in the first column where a moved node would be."""
     left, right = tree.children_left, tree.children_right
+    is_folded = bool(columns.is_moved.any())
+    levels = subtree_levels(tree) if is_folded else None
     offset = np.zeros(tree.n_nodes)  # x of each node minus x of its parent
     contour = [None] * tree.n_nodes  # leftmost and rightmost x per level of a subtree
     for node in range(tree.n_nodes - 1, -1, -1):  # in this order, children come before parents
         if left[node] < 0:
             contour[node] = (np.zeros(1), np.zeros(1))
             continue
-        a, b = contour[left[node]], contour[right[node]]
+        pair = left[node], right[node]
+        a, b = (
+            _free_below(columns, node) if columns.is_moved[child] else contour[child]
+            for child in pair
+        )
         common = min(len(a[0]), len(b[0]))
-        half = (np.max(a[1][:common] - b[0][:common]) + 1) / 2
-        offset[left[node]], offset[right[node]] = -half, half
+        apart = np.max(a[1][:common] - b[0][:common]) + 1
+        shift = apart / 2
+        if is_folded and levels[pair[0]] != levels[pair[1]]:
+            shift = 0.0 if levels[pair[0]] > levels[pair[1]] else apart
+        to_left, to_right = -shift, apart - shift
+        offset[left[node]], offset[right[node]] = to_left, to_right
         contour[node] = (
-            np.concatenate([[0.0], _outer(a[0] - half, b[0] + half)]),
-            np.concatenate([[0.0], _outer(b[1] + half, a[1] - half)]),
+            np.concatenate([[0.0], _outer(a[0] + to_left, b[0] + to_right)]),
+            np.concatenate([[0.0], _outer(b[1] + to_right, a[1] + to_left)]),
         )
         contour[left[node]] = contour[right[node]] = None
-    x = offset.copy()
+    x, place = np.zeros((2, tree.n_nodes))
     for node in range(1, tree.n_nodes):
-        x[node] += x[tree.parent[node]]
-    return x - x.min(), tree.depth
+        place[node] = x[tree.parent[node]] + offset[node]
+        x[node] = 0.0 if columns.is_moved[node] else place[node]
+    lowest = np.zeros(columns.column.max() + 1)
+    np.minimum.at(lowest, columns.column, x)
+    before = columns.column[tree.parent]  # the column that a moved node continues
+    np.minimum.at(lowest, before[1:], place[1:])
+    return x - lowest[columns.column], place - lowest[before]
+
+
+def _free_below(columns, node):
+    """Return the contour of a moved child: nothing is below it, down to the end of its column."""
+    n = columns.n_levels[columns.column[node]] - columns.level[node] - 1
+    return np.zeros(max(1, n)), np.zeros(max(1, n))
 
 
 def _outer(near, far):
@@ -54,26 +143,26 @@ def _outer(near, far):
     return np.concatenate([near, far[len(near) :]])
 
 
-def level_tops(tree, heights, x):
-    """Compute where each level of a tree starts and ends.
+def level_tops(levels, sizes, lengths):
+    """Compute where each level starts and ends along the direction of growth.
 
-    A level is as high as its highest node. The gap below it grows with the horizontal length of
-    its edges.
+    A level is as high as its highest node. The gap below it grows with the length of its edges
+    across the direction of growth.
 
     Parameters
     ----------
-    tree : Tree
-    heights, x : float arrays of shape (n_nodes,), inches
+    levels : int array of shape (n,), of some nodes
+    sizes, lengths : float arrays of shape (n,), inches
+        Sizes of the nodes, and lengths of the edges below them.
 
     Returns
     -------
-    tops, bottoms : float arrays of shape (n_levels,)
-        Distances from the top of the drawing, in inches.
+    tops, bottoms : float arrays of shape (n_levels + 1,)
+        Distances from the start of the drawing, in inches. The last level is empty.
     """
-    depth, inner = tree.depth, tree.decision_nodes
-    height, far = np.zeros((2, depth.max() + 1))
-    np.maximum.at(height, depth, heights)
-    np.maximum.at(far, depth[inner], x[tree.children_right[inner]] - x[inner])
+    height, far = np.zeros((2, levels.max() + 2))
+    np.maximum.at(height, levels, sizes)
+    np.maximum.at(far, levels, lengths)
     gap = _LEAST_GAP + np.minimum(_MOST_GAP - _LEAST_GAP, _GAP_PER_INCH * far)
     bottoms = np.cumsum(height + gap) - gap
     return bottoms - height, bottoms
@@ -93,6 +182,7 @@ class Layout:
     heights : float array of shape (n_nodes,), inches, heights of the boxes
     space : float, inches, smallest gap between neighbouring boxes of a level
     is_horizontal : bool, whether the tree grows to the right
+    columns : Columns, default a single column
     """
 
     tree: Any
@@ -100,52 +190,133 @@ class Layout:
     heights: np.ndarray
     space: float
     is_horizontal: bool
+    columns: Columns | None = None
+
+    @classmethod
+    def compact(cls, tree, *options):
+        """Return a layout that folds a tree of many levels, such as a chain, into columns.
+
+        The tree is folded if that makes the longer side of the drawing much shorter.
+
+        Parameters
+        ----------
+        tree, *options : the parameters of the class, without `columns`
+        """
+        plain = cls(tree, *options)
+        n_levels = int(tree.max_depth) + 1
+        if n_levels < _DEEP:
+            return plain
+        parts = np.arange(2, 13)
+        tried = {max(_LEAST_LEVELS, -(-n_levels // n)) for n in parts.tolist()}
+        folded = [cls(tree, *options, Columns.from_tree(tree, n)) for n in sorted(tried)]
+        best = min(folded, key=lambda layout: layout.longer_side)
+        return best if best.longer_side < _GAIN * plain.longer_side else plain
 
     @cached_property
+    def _columns(self):
+        return Columns.from_tree(self.tree) if self.columns is None else self.columns
+
+    @property
+    def _size(self):
+        """Size of every box across the direction of growth."""
+        return self.heights.max() if self.is_horizontal else self.width
+
+    @cached_property
+    def _across(self):
+        """Centres of the nodes, places that moved nodes would have, starts of the columns."""
+        columns = self._columns
+        unit = self._size + self.space
+        x, place = (values * unit for values in _positions(self.tree, columns))
+        width = np.zeros(columns.column.max() + 1)
+        np.maximum.at(width, columns.column, x)
+        before = columns.column[self.tree.parent]
+        np.maximum.at(width, before[1:], place[1:])
+        width += self._size
+        starts = np.cumsum(width + _GUTTER) - width - _GUTTER
+        middle = starts + self._size / 2
+        return x + middle[columns.column], place + middle[before], starts
+
+    @property
     def across(self):
         """Centre of every node across the direction of growth."""
-        size = self.heights.max() if self.is_horizontal else self.width
-        return tidy_positions(self.tree)[0] * (size + self.space) + size / 2
+        return self._across[0]
 
     @cached_property
-    def levels(self):
-        """Start and end of each level along the direction of growth."""
-        wide = np.full(self.tree.n_nodes, self.width)
-        return level_tops(self.tree, wide if self.is_horizontal else self.heights, self.across)
+    def _levels(self):
+        """Start and end of the levels of each column along the direction of growth."""
+        tree, columns, inner = self.tree, self._columns, self.tree.decision_nodes
+        sizes = np.full(tree.n_nodes, self.width) if self.is_horizontal else self.heights
+        lengths = np.zeros(tree.n_nodes)
+        for side in (tree.children_left, tree.children_right):
+            ends = np.where(columns.is_moved, self._across[1], self.across)[side[inner]]
+            lengths[inner] = np.maximum(lengths[inner], np.abs(ends - self.across[inner]))
+        found = []
+        for column in range(columns.column.max() + 1):
+            own = columns.column == column
+            tops, ends = level_tops(columns.level[own], sizes[own], lengths[own])
+            lowered = _LOWERED if column else 0.0
+            found.append((tops + lowered, ends + lowered))
+        return found
 
     @cached_property
     def corners(self):
         """Coordinates of the upper left corner of the box of every node: array (n_nodes, 2)."""
-        start, across = self.levels[0][self.tree.depth], self.across
+        start, across = np.array([self._start(i) for i in range(self.tree.n_nodes)]), self.across
         if self.is_horizontal:
             return np.column_stack([start, -across + self.heights / 2])
         return np.column_stack([across - self.width / 2, -start])
 
+    def _start(self, node):
+        return self._levels[self._columns.column[node]][0][self._columns.level[node]]
+
+    @cached_property
+    def _ends(self):
+        """End of each column along the direction of growth."""
+        counts = self._columns.n_levels
+        return [ends[n - 1] for (_, ends), n in zip(self._levels, counts, strict=True)]
+
+    @property
+    def _extent(self):
+        """Largest distances along and across, with the edges between columns."""
+        n_lanes = np.bincount(self._columns.column[self.tree.parent][self._columns.is_moved])
+        along = max(self._ends) + _LANE * n_lanes.max(initial=0)
+        return along, self.across.max() + self._size / 2
+
+    @property
+    def longer_side(self):
+        """Length of the longer side of the drawing, in inches."""
+        return max(self._extent)
+
     @property
     def right(self):
-        """Right end of all boxes, in inches."""
-        return self.corners[:, 0].max() + self.width
+        """Right end of all boxes and edges, in inches."""
+        right = self.corners[:, 0].max() + self.width
+        return max(right, self._extent[0]) if self.is_horizontal else right
 
     @property
     def bottom(self):
-        """Lower end of all boxes in inches; it is negative, since y grows upwards."""
-        return (self.corners[:, 1] - self.heights).min()
+        """Lower end of the drawing in inches; it is negative, since y grows upwards."""
+        bottom = (self.corners[:, 1] - self.heights).min()
+        return bottom if self.is_horizontal else min(bottom, -self._extent[0])
 
     @property
     def occupied(self):
         """Space that each level takes: list of (y where the level begins, right end of its boxes).
 
-        A horizontal tree has a single entry for all of its levels.
+        A horizontal or folded tree has a single entry for all of its levels.
         """
-        if self.is_horizontal:
+        if self.is_horizontal or self._columns.is_moved.any():
             return [(0.0, self.right)]
         depth, right = self.tree.depth, self.corners[:, 0] + self.width
         # The edges to a level start at the end of the level above.
-        starts = np.concatenate([[0.0], -self.levels[1][:-1]])
+        starts = np.concatenate([[0.0], -self._levels[0][1][:-2]])
         return [(start, right[depth == i].max()) for i, start in enumerate(starts)]
 
     def edge(self, node, child, shift):
         """Return the points of an edge: start, end of the straight part, and a Bezier curve.
+
+        The edge to a node of another column ends where the node would be in the column of its
+        parent; see `connection`.
 
         Parameters
         ----------
@@ -156,14 +327,39 @@ class Layout:
         -------
         list of (x, y)
         """
-        begins, ends = self.levels
-        depth = self.tree.depth[node]
-        start = begins[depth] + (self.width if self.is_horizontal else self.heights[node])
-        end, across = begins[depth + 1], self.across[node] + shift
-        turn = start if self._is_free(node, child) else ends[depth]
-        bend, to = 0.55 * (end - turn), self.across[child]
+        begins, ends = self._levels[self._columns.column[node]]
+        level = self._columns.level[node]
+        start = begins[level] + (self.width if self.is_horizontal else self.heights[node])
+        end, across = begins[level + 1], self.across[node] + shift
+        turn = start if self._is_free(node, child) else ends[level]
+        to = self._across[1 if self._columns.is_moved[child] else 0][child]
+        bend = 0.55 * (end - turn)
         points = [(across, start), (across, turn), (across, turn + bend)]
         points += [(to, end - bend), (to, end)]
+        return [self.point(*point) for point in points]
+
+    def connection(self, child):
+        """Return the corners of the line that leads to a node of another column.
+
+        It begins where `edge` ends. The list is empty for a node in the column of its parent.
+
+        Returns
+        -------
+        list of (x, y)
+        """
+        columns, parent = self._columns, self.tree.parent[child]
+        if child == 0 or not columns.is_moved[child]:
+            return []
+        _, places, starts = self._across
+        before, column = columns.column[parent], columns.column[child]
+        siblings = np.flatnonzero(columns.is_moved & (columns.column[self.tree.parent] == before))
+        lane = _LANE * (1 + int(np.searchsorted(siblings, child)))
+        lowest = max(self._ends[before:column]) + lane
+        gutter = starts[column] - _GUTTER / 2
+        begin = self._levels[before][0][columns.level[parent] + 1]
+        points = [(places[child], begin), (places[child], lowest), (gutter, lowest)]
+        to = self.across[child]
+        points += [(gutter, _ARRIVAL), (to, _ARRIVAL), (to, self._start(child))]
         return [self.point(*point) for point in points]
 
     def point(self, across, along):
@@ -172,10 +368,12 @@ class Layout:
 
     def _is_free(self, node, child):
         """Whether an edge may turn directly below its node without crossing a leaf beside it."""
-        tree = self.tree
+        tree, columns = self.tree, self._columns
         if self.is_horizontal:
             return True
-        beside = (tree.depth == tree.depth[node]) & (tree.children_left < 0)
-        low, high = sorted((self.across[node], self.across[child]))
+        is_level = (columns.level == columns.level[node]) & (columns.column == columns.column[node])
+        beside = is_level & (tree.children_left < 0)
+        to = self._across[1 if columns.is_moved[child] else 0][child]
+        low, high = sorted((self.across[node], to))
         x, half = self.across[beside], self.width / 2
         return not np.any((x + half > low) & (x - half < high))

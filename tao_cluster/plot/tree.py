@@ -13,20 +13,24 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from sklearn.utils.validation import _num_samples
 
-from ..columns.names import printable_lines
+from ..columns.abbreviations import AS_THEY_ARE, Abbreviation
+from ..columns.names import Indicator, Numbered, printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
 from ..tree import Tree, tree_of
 from .boxes import Box, text_width, wrap
-from .glyphs import Glyph, LeafView, SplitView, choose_glyph
+from .fonts import make_drawable
+from .glyphs import Glyph, LeafView, choose_glyph
 from .layout import Layout
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
+from .split_view import SplitView
 
 _STYLE = {"font.size": 8, "font.family": "sans-serif"}
 _ORIENTATIONS = ("vertical", "horizontal")
 _DPI = 150
+_MOST_NAMES = 500  # names that are compared to find a beginning that they share
 _MOST_PIXELS = 60_000  # limit of width and height; matplotlib renders fewer than 2 ** 16 pixels
 # In inches: smallest gap between boxes (_SPACE), height of the line of text above a node (_HEADER),
 # margin of the drawing (_MARGIN).
@@ -85,9 +89,10 @@ def plot_tree(
         - "words": the names of the features with the largest effects, in a size that follows the
           effect;
         - "bars": horizontal bars of the largest effects; a test of one feature is written out;
-        - "projection": a histogram of w.x over the rows of the node, coloured by side;
-        - "auto": "image" if `image_shape` is given, else "words" if X is sparse or the tree uses
-          more than 30 features, else "bars";
+        - "projection": a histogram of the tested feature, or of w.x, over the rows of the node,
+          stacked by cluster, with the threshold in the units of the columns;
+        - "auto": "image" if `image_shape` is given, else "words" if X is sparse, because its
+          features are then the words of a vocabulary, else "bars";
         - an object with the attributes and methods of :class:`tao_cluster.plot.Glyph` draws the
           nodes itself.
     image_shape : (height, width), optional
@@ -146,7 +151,11 @@ def plot_tree(
     rows = Rows.from_data(estimator, X, y, class_names, weight)
     if orientation not in _ORIENTATIONS:
         raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
-    glyph = choose_glyph(nodes, tree, rows, image_shape, names)
+    abbreviate = abbreviation_of(tree, names)
+    shown_names = names
+    if abbreviate.prefix:  # names of categories keep their type
+        shown_names = [n if isinstance(n, Indicator) else abbreviate(n) for n in names]
+    glyph = choose_glyph(nodes, tree, rows, image_shape, shown_names)
     panels = make_panels(panels, estimator, tree, image_shape)
     upper = UpperTree.from_tree(tree, max_depth)
     facts = report(estimator, X, feature_names=names, sample_weight=weight, scaled=scaled)
@@ -163,9 +172,25 @@ def plot_tree(
         subtrees=_subtrees(tree, upper, labels, facts["nodes"], upper_rows),
         path=_path_sums(estimator, X, highlight, feature_names, upper),
         is_horizontal=orientation == "horizontal",
+        abbreviate=abbreviate,
     )
     with mpl.rc_context(_STYLE):
         return picture.draw(ax)
+
+
+def abbreviation_of(tree, names):
+    """Return the Abbreviation of the names of features in pictures of a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+    names : sequence of str
+        If there are many, only the names of tested features are looked at.
+    """
+    if isinstance(names, Numbered):
+        return AS_THEY_ARE
+    few = len(names) <= _MOST_NAMES
+    return Abbreviation.from_names(names if few else [names[j] for j in tree.used_features])
 
 
 def _subtrees(tree, upper, labels, nodes, rows):
@@ -259,6 +284,7 @@ class Picture:
     path : dict of float
         Weighted sum of the highlighted row at each node of its path; None at its last node.
     is_horizontal : bool, whether the root is on the left instead of at the top
+    abbreviate : Abbreviation, of the names of features
     """
 
     tree: Any
@@ -271,6 +297,7 @@ class Picture:
     subtrees: dict
     path: dict
     is_horizontal: bool
+    abbreviate: Abbreviation
 
     def draw(self, ax):
         """Draw the whole tree into the given axes, or into a new figure if `ax` is None."""
@@ -290,6 +317,7 @@ class Picture:
         ax.set_aspect("equal")
         ax.set_axis_off()
         ax.set_title("\n".join(lines), fontsize=_TITLE_SIZE * scale, parse_math=False)
+        make_drawable(ax)
         return ax
 
     # ------------------------------------------------------------------ geometry
@@ -307,7 +335,7 @@ class Picture:
         heights = header + np.where(is_leaf, leaf_height, self.glyph.test_height)
         for node, subtree in self.subtrees.items():
             heights[node] = header[node] + subtree.height
-        return Layout(tree, self.glyph.width, heights, _SPACE, self.is_horizontal)
+        return Layout.compact(tree, self.glyph.width, heights, _SPACE, self.is_horizontal)
 
     @cached_property
     def _top(self):
@@ -339,6 +367,8 @@ class Picture:
             turned = {"left": "up", "right": "down"}
             phrases = [re.sub(r"\b(left|right)\b", lambda m: turned[m[0]], p) for p in phrases]
         phrases += [phrase for part in self._parts for phrase in part.convention]
+        if self.abbreviate.note:
+            phrases.append(f"in names, {self.abbreviate.note}")
         if self.path:
             phrases.append("black: the path of one row, with its sums")
         max_width = width - 2 * _MARGIN
@@ -375,7 +405,7 @@ class Picture:
             around.frame(ax, rounded=True, color=_MARKED, linewidth=1.6, zorder=2.8)
 
     def _split(self, node):
-        return SplitView(self.tree, node, self.rows, self.tests[node])
+        return SplitView(self.tree, node, self.rows, self.tests[node], self.abbreviate)
 
     def _write_header(self, ax, node, box):
         """Write the line above a node: sum of the highlighted row, number of features, or share."""
@@ -401,18 +431,23 @@ class Picture:
         for child, side, sign in zip(children, (-1, 1), edge_signs(self.tests[node]), strict=True):
             width = 0.6 + 8 * (0.2 if self.rows is None else self._share(child))
             points = self._layout.edge(node, child, side * width / 72 / 2)
-            self._draw_curve(ax, points, width * scale, "0.72", 1)
+            corners = self._layout.connection(child)
+            _draw_curve(ax, points, corners, width * scale, "0.72", 1)
             if child in self.path:
-                self._draw_curve(ax, points, 2.2 * scale, _MARKED, 1.5)
+                _draw_curve(ax, points, corners, 2.2 * scale, _MARKED, 1.5)
             x, y = np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8  # the middle of the curve
             box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale)
             behind = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.05"}
             box.write(ax, sign, 7.5, color="0.15", may_cut=False, bbox=behind)
 
-    def _draw_curve(self, ax, points, width, color, zorder):
-        codes = [Path.MOVETO, Path.LINETO, *[Path.CURVE4] * 3]
-        style = {"edgecolor": color, "facecolor": "none", "capstyle": "butt", "zorder": zorder}
-        ax.add_artist(PathPatch(Path(points, codes), linewidth=width, **style))
+
+def _draw_curve(ax, points, corners, width, color, zorder):
+    """Draw an edge and, for a node of another column, the line that continues it."""
+    codes = [Path.MOVETO, Path.LINETO, *[Path.CURVE4] * 3, *[Path.LINETO] * (len(corners) - 1)]
+    style = {"edgecolor": color, "facecolor": "none", "capstyle": "butt", "zorder": zorder}
+    style["joinstyle"] = "round"
+    path = Path([*points, *corners[1:]], codes)
+    ax.add_artist(PathPatch(path, linewidth=width, **style))
 
 
 def _new_axes(size, n_lines):

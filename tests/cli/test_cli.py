@@ -218,7 +218,8 @@ def test_demo(tmp_path, monkeypatch, capsys):
         for line in lines
         if line.startswith("TAO oblique")
     }
-    assert costs["0.3"] <= 0.7  # noisy copies raise the cost of the rows, and lower that of new rows
+    # Noisy copies raise the cost of the rows and lower that of new rows.
+    assert costs["0.3"] <= 0.7
     assert costs["2"] <= 1.4
     assert "tao_digits.png" in lines[-1]
     picture = matplotlib.image.imread("tao_digits.png")

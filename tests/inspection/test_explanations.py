@@ -437,3 +437,29 @@ def test_cluster_tables_are_means_in_raw_units(rng):
     assert shares["all"] == pytest.approx((table["kind"] == "dark").mean())
     np.testing.assert_allclose(scaled.cluster_table(X)["hue"], cluster_table(scaled, X)["hue"])
     assert cluster_table(scaled.tree_, X.to_numpy()).shape == (4, 14)
+
+
+def test_contributions_are_pixels_over_the_image():
+    """Red, blue and grey: the products, the tested pixels of value 0, and the image."""
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0, 1, 3], [2.0, -3.0, 1.0]), None, None], [-1, 0, 0],
+        [-1, 0, 1], 4,
+    )  # fmt: skip
+    row = np.array([0.5, 1.0, 0.25, 0.0])
+    for x in (row, sp.csr_matrix(row[None])):
+        (sums,) = explain(tree, x).plot(image_shape=(2, 2))
+        pixels = sums.figure.axes[0]
+        image, products = (shown.get_array() for shown in pixels.images)
+        np.testing.assert_array_equal(image, row.reshape(2, 2))
+        np.testing.assert_array_equal(products.filled(0), [[1.0, -3.0], [0.0, 0.0]])
+        (crosses,) = pixels.lines
+        assert (crosses.get_xdata(), crosses.get_ydata()) == ([1], [1])
+        minus = "\N{MINUS SIGN}"
+        names = [label.get_text() for label in sums.get_yticklabels()]
+        assert names == ["1 red pixel = 1", f"1 blue pixel = {minus}3", "sum"]
+        assert [bar.get_width() for bar in sums.patches] == [1.0, -3.0, -2.0]
+        assert "1 tested pixel is 0" in sums.get_xlabel()
+    with pytest.raises(ValueError, match=r"image_shape \(3, 2\) does not hold 4 features"):
+        explain(tree, row).plot(image_shape=(3, 2))
+    assert len(explain(Tree.single_leaf(0, 4), row).plot(image_shape=(2, 2))) == 1
+    assert explain(tree, row) == explain(tree, row)

@@ -19,7 +19,7 @@ from tao_cluster.columns import Indicator
 from tao_cluster.explanations import cluster_profile, explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_onnx, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
-from tao_cluster.plot import plot_tradeoff, plot_tree
+from tao_cluster.plot import plot_test, plot_tests, plot_tradeoff, plot_tree
 from tao_cluster.report import report
 
 BREAKS = [
@@ -170,7 +170,7 @@ def svg_of(figure):
     """The picture, read as XML: its texts."""
     file = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # not in the font
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # of curves
         with plt.rc_context({"svg.fonttype": "none"}):
             figure.savefig(file, format="svg")
     plt.close(figure)
@@ -182,10 +182,12 @@ def test_pictures(some_names):
     names = some_names
     y = np.where(ROWS[:, 0] > 4, "yes", "no")
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        warnings.filterwarnings("ignore", "No installed font has", UserWarning)
         ax = plot_tree(TREE, ROWS, y=y, feature_names=names, class_names=names, title=names[0])
-        (way,) = [explain(TREE, ROWS[0], names).plot()]
-    for axes in (ax, way[0], cluster_profile(TREE, 1, ROWS, feature_names=names).plot()):
+        way = explain(TREE, ROWS[0], names).plot()
+        profile = cluster_profile(TREE, 1, ROWS, feature_names=names).plot()
+        test, tests = plot_test(TREE, 0, ROWS, feature_names=names), plot_tests(TREE, ROWS)[0]
+    for axes in (ax, way[0], profile, test, tests):
         assert svg_of(axes.figure)
 
 
@@ -213,7 +215,7 @@ def test_labels(some_names):
     json.dumps(report(model, ROWS), ensure_ascii=False).encode()
     to_html(model, X=ROWS).encode()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        warnings.filterwarnings("ignore", "No installed font has", UserWarning)
         ax = plot_tree(model)
     assert svg_of(ax.figure)
     if "\0" in names[0] or names[0] in HALVES:

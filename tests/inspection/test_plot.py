@@ -19,6 +19,7 @@ from tao_cluster.inspection.rows import Rows
 from tao_cluster.plot import plot_tree
 from tao_cluster.plot.boxes import fit, wrap
 from tao_cluster.plot.glyphs import SIGNED, Bars, Image, Words, choose_glyph
+from tao_cluster.plot.histograms import SHADE
 from tao_cluster.plot.layout import tidy_positions
 
 
@@ -163,20 +164,48 @@ def test_words_are_red_then_blue_and_sized_by_weight(rows):
     assert set(names) & set(texts_of(few)) == {"god", "file"}
 
 
-def test_projections_count_all_rows_by_side(rows):
+def histograms_of(ax):
+    """The layers of the histograms: (colour, heights of the bins, edges) of each."""
+    layers = [p for p in ax.patches if isinstance(p, StepPatch)]
+    data = [layer.get_data() for layer in layers]
+    colors = [layer.get_facecolor()[:3] for layer in layers]
+    return [(c, d.values - d.baseline, d.edges) for c, d in zip(colors, data, strict=True)]
+
+
+def test_histograms_at_tests_are_stacked_by_cluster(rows):
     tree = two_tests()
     ax = plot_tree(tree, rows, nodes="projection")
-    histograms = [p for p in ax.patches if isinstance(p, StepPatch)]
-    assert len(histograms) == 2 * len(tree.decision_nodes)
-    lower, upper = histograms[:2]
-    counts = tree.node_counts(tree.apply(rows))
-    heights = [np.sum(h.get_data().values - h.get_data().baseline) for h in (lower, upper)]
-    assert heights[0] / sum(heights) == pytest.approx(counts[1] / counts[0])
+    here = tree.predict(rows)
+    layers = histograms_of(ax)[:2]
+    assert [color for color, *_ in layers] == [cluster_color(0), cluster_color(1)]
+    sums = [heights.sum() for _, heights, _ in layers]
+    assert sums[1] / sums[0] == pytest.approx(np.sum(here == 1) / np.sum(here == 0))
     line = next(line for line in ax.lines if line.get_color() == "black").get_xdata()[0]
-    edges = lower.get_data().edges
-    filled = lower.get_data().values > lower.get_data().baseline
-    assert edges[:-1][filled].max() <= line
+    edges = layers[0][2]
+    is_lower = edges[1:] <= line + 1e-9
+    total = sum(heights for _, heights, _ in layers)
+    share = np.mean(rows @ [2.0, -1.0, 0.5, 0.0] <= 1)
+    assert total[is_lower].sum() / total.sum() == pytest.approx(share)
+    assert {"1", "0.8"} <= set(texts_of(ax))  # the thresholds
     assert "the line is the threshold" in ax.get_title()
+
+
+def test_histograms_of_a_feature_grow_to_the_right_whatever_its_sign():
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0], [-1.0]), None, None], [-897.0, 0, 0], [-1, 0, 1], 1
+    )
+    X = np.array([[100.0], [500.0], [897.0], [2000.0]])  # area >= 897: left, cluster 0
+    ax = plot_tree(tree, X, nodes="projection", feature_names=["mean area"])
+    shown = {color: edges[:-1][heights > 0] for color, heights, edges in histograms_of(ax)}
+    line = next(line for line in ax.lines if line.get_color() == "black").get_xdata()[0]
+    assert np.all(shown[cluster_color(0)] >= line - 1e-9)
+    assert np.all(shown[cluster_color(1)] < line)
+    side = next(p for p in ax.patches if to_hex(p.get_facecolor()) == to_hex(SHADE))
+    assert side.get_x() == pytest.approx(line)  # the grey side, which goes left, is the upper one
+    assert {"mean area ≥ 897", "897"} <= set(texts_of(ax))
+    numbers = [float(text) for text in texts_of(ax) if text.isdigit()]
+    assert 0 < min(numbers) <= 100  # the ends of the axis
+    assert 2000 <= max(numbers) < 2200
 
 
 def test_nodes_are_chosen_by_the_data(rng):
@@ -187,7 +216,7 @@ def test_nodes_are_chosen_by_the_data(rng):
 
     small, large = random_tree(rng), random_tree(rng, n_features=200)
     assert chosen(small) is Bars
-    assert chosen(large) is Words
+    assert chosen(large) is Bars  # names of columns are not words, however many there are
     assert chosen(large, image_shape=(20, 10)) is Image
     assert chosen(small, sp.csr_matrix((3, 6))) is Words
     assert chosen(small, np.zeros((3, 6))) is Bars
@@ -359,7 +388,11 @@ def test_text_that_does_not_fit_shrinks_and_is_cut():
     assert text == "somewhat longer"
     assert 5 < size < 7
     text, _ = fit("far too long a name for this", 7, 0.5)
-    assert text.endswith("…")
+    assert text.startswith("far")  # the middle is cut, since ends of names differ
+    assert text.endswith("this")
+    assert "…" in text
+    text, size = fit("far too long a name for this", 7, 0.9, kept=" ≤ 12.345")
+    assert text.endswith(("… ≤ 12.345", "s ≤ 12.345"))
     assert wrap("one two three", 8, 0.5) == ["one two", "three"]
 
 

@@ -1,0 +1,360 @@
+"""`plot_test` and `plot_tests`: the rows of a node on both sides of its test, by cluster."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from sklearn.utils.validation import _num_samples
+
+from .._utils.matrices import spaced_rows
+from ..columns.abbreviations import Abbreviation
+from ..columns.names import Indicator, printable_lines
+from ..columns.view import shown
+from ..export.format import tested_name, value_text
+from ..inspection.palette import cluster_color
+from ..inspection.rows import Rows
+from ..report import check_weight, report
+from ..tree import tree_of
+from .boxes import name_lines, wrap
+from .curves import STYLE
+from .fonts import drawable, make_drawable
+from .histograms import SHADE, stacks_of
+from .split_view import SplitView
+from .tree import abbreviation_of
+
+_SIZE, _PANEL = (6.4, 3.6), (2.9, 2.4)  # inches: a single picture, one picture of a grid
+_DPI = 150
+_N_BINS = 30
+_MOST_POINTS = 3000  # rows that a scatter plot shows
+_MOST_TESTS = 60  # pictures in a grid
+_MOST_ENTRIES = 14  # entries of a column of the legend
+_MOST_TERMS = 6  # terms of a sum that are written below its axis
+_FONT_SIZE = 8  # points
+_GOLDEN = 0.6180339887  # multiples of it, modulo 1, spread evenly
+_JITTER = 0.3  # width over which the rows of a category are spread
+
+
+def plot_test(model, node, X, *, sample_weight=None, feature_names=None, ax=None, title=None):
+    """Draw the rows of a node on both sides of its test, in the colours of their clusters.
+
+    - A test of two features is a scatter plot of the two features with the line of the test.
+    - A test of one feature is a histogram of the feature, stacked by cluster.
+    - A test of three or more features is a histogram of their weighted sum w.x.
+    - A test on the levels of a categorical column has a bar per level.
+
+    Axes are in the units of the columns. The side of the rows that go left is grey, and the
+    threshold is marked with its value.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
+    node : int
+        Number of a decision node, one of `tree_.decision_nodes`; 0 is the root.
+    X : array-like or sparse matrix of shape (n, n_features)
+        Rows; those that reach the node are drawn. A scatter plot shows at most 3000 of them.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows of X. Histograms are then weighted. Rows of weight 0 are left out.
+    feature_names : sequence of str, optional
+        Default: the names that the estimator was fitted with, or x0, x1, ...
+    ax : matplotlib Axes, optional
+        Default: a new figure. The legend is drawn to the right of the axes.
+    title : str, optional
+        Default: the number of the node, of its rows and its condition.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        If `node` is not a decision node of the tree, or if X or the other arguments do not fit it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import TAOClustering
+    >>> from tao_cluster.plot import plot_test
+    >>> X = load_iris().data
+    >>> ax = plot_test(TAOClustering(3, depth=2, random_state=0).fit(X), 0, X)
+    """
+    tests = _Tests.from_data(model, X, sample_weight, feature_names)
+    view = tests.view(_check_node(tests.tree, node))
+    with mpl.rc_context(STYLE):
+        if ax is None:
+            _, ax = plt.subplots(figsize=_SIZE, dpi=_DPI, layout="constrained")
+        handles = tests.handles([view])
+        n_columns = -(-len(handles) // _MOST_ENTRIES)
+        ax.legend(
+            handles=handles,
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1.0),
+            frameon=False,
+            ncols=n_columns,
+        )
+        _draw(ax, view, title)
+        if view.abbreviate.note:
+            lines = wrap(f"({view.abbreviate.note})", _FONT_SIZE, _SIZE[0] - 2.2)
+            ax.set_xlabel("\n".join([ax.get_xlabel(), *lines]), parse_math=False)
+        make_drawable(ax.figure)
+    return ax
+
+
+def plot_tests(
+    model,
+    X,
+    *,
+    nodes=None,
+    sample_weight=None,
+    feature_names=None,
+    n_columns=3,
+    title=None,
+):
+    """Draw all tests of a tree as a grid; each picture is one of :func:`plot_test`.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
+    X : array-like or sparse matrix of shape (n, n_features)
+    nodes : sequence of int, optional
+        Decision nodes to draw, at most 60. Default: all, in the order of their numbers.
+    sample_weight, feature_names : as for :func:`plot_test`
+    n_columns : int, default=3
+        Number of pictures per line.
+    title : str, optional
+
+    Returns
+    -------
+    array of matplotlib Axes of shape (n_tests,)
+
+    Raises
+    ------
+    ValueError
+        If there is no test to draw or if there are more than 60, if a node is not a decision node,
+        or if X or the other arguments do not fit the tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import TAOClustering
+    >>> from tao_cluster.plot import plot_tests
+    >>> X = load_iris().data
+    >>> axes = plot_tests(TAOClustering(3, depth=2, random_state=0).fit(X), X)
+    """
+    tests = _Tests.from_data(model, X, sample_weight, feature_names)
+    chosen = tests.tree.decision_nodes.tolist() if nodes is None else list(nodes)
+    if not 0 < len(chosen) <= _MOST_TESTS:
+        raise ValueError(
+            f"plot_tests draws 1 to {_MOST_TESTS} tests; there are {len(chosen)}. Name some of "
+            "them with nodes=[...]."
+        )
+    views = [tests.view(_check_node(tests.tree, node)) for node in chosen]
+    n_columns = min(max(1, n_columns), len(views))
+    n_lines = -(-len(views) // n_columns)
+    with mpl.rc_context(STYLE):
+        size = (_PANEL[0] * n_columns + 1.3, _PANEL[1] * n_lines + 0.3)
+        figure, axes = plt.subplots(
+            n_lines, n_columns, figsize=size, dpi=_DPI, layout="constrained", squeeze=False
+        )
+        axes = axes.ravel()
+        for ax in axes[len(views) :]:
+            ax.set_axis_off()
+        for ax, view in zip(axes, views, strict=False):
+            _draw(ax, view, None, width=_PANEL[0] - 0.75)
+        handles = tests.handles(views, counted=False)
+        place = {"loc": "outside right upper", "frameon": False}
+        figure.legend(handles=handles, ncols=-(-len(handles) // (_MOST_ENTRIES * n_lines)), **place)
+        note = tests.abbreviate.note
+        lines = [text for text in (title and printable_lines(title), note) if text]
+        figure.suptitle("\n".join(lines) or None, x=0.01, ha="left", parse_math=False)
+        make_drawable(figure)
+    return axes[: len(views)]
+
+
+def _check_node(tree, node):
+    """Return the number of a decision node as an int, or raise a ValueError."""
+    inner = tree.decision_nodes.tolist()
+    if isinstance(node, bool) or not isinstance(node, int | np.integer) or node not in inner:
+        known = f"one of {', '.join(map(str, inner[:20]))}" if inner else "but the tree has none"
+        known += ", ..." if len(inner) > 20 else ""
+        raise ValueError(f"node must be the number of a decision node, {known}; got {node!r}.")
+    return int(node)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tests:
+    """The tests of a tree and the rows that they divide.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : Rows
+    nodes : list of dict, of a report
+    labels : list of str, names of the clusters
+    abbreviate : Abbreviation, of the names of features
+    """
+
+    tree: Any
+    rows: Rows
+    nodes: list
+    labels: list
+    abbreviate: Abbreviation
+
+    @classmethod
+    def from_data(cls, model, X, sample_weight, feature_names):
+        model, names = shown(model, feature_names, X)
+        weight = None if sample_weight is None else check_weight(sample_weight, _num_samples(X))
+        rows = Rows.from_data(model, X, weight=weight)
+        if rows is None:
+            raise ValueError("X is None; give the rows to draw.")
+        facts = report(model, X, feature_names=names, sample_weight=weight)
+        labels = [part["name"] for part in facts["clusters"]]
+        tree = tree_of(model)
+        return cls(tree, rows, facts["nodes"], labels, abbreviation_of(tree, names))
+
+    def view(self, node):
+        """Return the SplitView of a node."""
+        return SplitView(self.tree, node, self.rows, self.nodes[node], self.abbreviate)
+
+    def handles(self, views, *, counted=True):
+        """Return the entries of a legend: the clusters of some nodes, the side, the threshold."""
+        here = np.unique(np.concatenate([view.here() for view in views]))
+        clusters, counts = np.unique(self.rows.clusters[here], return_counts=True)
+        entries = [
+            Patch(color=cluster_color(k), label=self._label(k, n, counted))
+            for k, n in zip(clusters.tolist(), counts.tolist(), strict=True)
+        ]
+        entries.append(Patch(facecolor=SHADE, label="rows here go left"))
+        return [*entries, Line2D([], [], color="black", label="threshold")]
+
+    def _label(self, cluster, n, counted):
+        (name, *_) = name_lines(self.labels[cluster], _FONT_SIZE, 1.6, 1)
+        return f"{name}: {n} row{'s' if n != 1 else ''}" if counted else name
+
+
+def _is_plane(view):
+    """Return whether a test has two features and is not about the levels of a column."""
+    return len(view.terms) == 2 and view.facts["levels"] is None
+
+
+def _draw(ax, view, title, width=_SIZE[0] - 2.2):
+    """Draw a test into axes that are about `width` inches wide."""
+    if _is_plane(view):
+        _draw_plane(ax, view, width)
+    else:
+        _draw_histogram(ax, view, width)
+    n = len(view.here())
+    lines = [f"node {view.node}: {n} row{'s' if n != 1 else ''}"]
+    if title is not None:
+        lines = printable_lines(title).split("\n")
+    elif _is_plane(view):
+        lines += view.sum_lines(_FONT_SIZE, width, end=f" ≤\N{NO-BREAK SPACE}{view.limit}")
+    ax.set_title("\n".join(lines), loc="left", fontsize=_FONT_SIZE, parse_math=False)
+
+
+def _draw_histogram(ax, view, width):
+    """Draw the stacked histogram of a test of one feature, of a sum, or of levels."""
+    stacks = stacks_of(view, _N_BINS)
+    low, high = stacks.edges[[0, -1]]
+    ax.axvspan(*stacks.left_range, color=SHADE, linewidth=0, zorder=0)
+    for cluster, base, top in stacks.steps():
+        color = cluster_color(cluster)
+        ax.stairs(top, stacks.edges, baseline=base, fill=True, color=color, zorder=2)
+    threshold = next(x for x in stacks.left_range if low < x < high)
+    ax.axvline(threshold, color="black", linewidth=1.2, zorder=3)
+    ax.set_xlim(low, high)
+    is_counted = view.rows.weight is None
+    ax.set_ylabel("rows" if is_counted else "weight of the rows")
+    ax.yaxis.set_major_locator(MaxNLocator(5, integer=is_counted))
+    ax.grid(visible=False)
+    if stacks.ticks:
+        places, names = zip(*stacks.ticks, strict=True)
+        shown_names = [_tick_text(name, width / len(names)) for name in names]
+        ax.set_xticks(places, shown_names, parse_math=False)
+        ax.set_xlabel(view.condition, parse_math=False)
+        return
+    _mark_threshold(ax, view.limit, threshold)
+    if len(view.terms) == 1:
+        _label_axis(ax.xaxis, view, view.terms[0], width)
+    else:
+        lines = view.sum_lines(_FONT_SIZE, width, _MOST_TERMS)
+        ax.set_xlabel("\n".join(lines), parse_math=False)
+
+
+def _tick_text(name, width):
+    """Return the name of a level on at most two lines, as it can be drawn."""
+    return drawable("\n".join(name_lines(name, _FONT_SIZE, width))).text
+
+
+def _mark_threshold(ax, text, threshold):
+    """Write the value of the threshold above its line, on the side with more space."""
+    low, high = ax.get_xlim()
+    side = "left" if threshold < (low + high) / 2 else "right"
+    ax.annotate(
+        text,
+        (threshold, 1.0),
+        (3 if side == "left" else -3, -2),
+        xycoords=ax.get_xaxis_transform(),
+        textcoords="offset points",
+        ha=side,
+        va="top",
+        fontweight="bold",
+        fontsize=_FONT_SIZE,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8},
+        zorder=4,
+    )
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(bottom, top + 0.12 * (top - bottom))  # above the bars
+
+
+def _draw_plane(ax, view, width):
+    """Draw the rows of a test of two features, with its line."""
+    terms = view.terms  # the feature with the larger effect is on the x axis
+    points = view.columns([term["feature"] for term in terms])
+    weights = np.array([term["weight"] for term in terms])
+    clusters = view.rows.clusters[view.here()]
+    some = spaced_rows(len(points), _MOST_POINTS)
+    points, clusters = points[some], clusters[some]
+    for j, term in enumerate(terms):
+        if isinstance(term["name"], Indicator):
+            points[:, j] += _JITTER * ((np.arange(len(points)) * _GOLDEN) % 1.0 - 0.5)
+    limits = [_limits(points[:, j]) for j in range(2)]
+    ax.set(xlim=limits[0], ylim=limits[1])
+    sums = np.add.outer(weights[1] * np.array(limits[1]), weights[0] * np.array(limits[0]))
+    signed = sums - view.threshold
+    if signed.min() < 0 < signed.max():
+        ax.contourf(*limits, signed, levels=[signed.min() - 1.0, 0.0], colors=[SHADE], zorder=0)
+        ax.contour(*limits, signed, levels=[0.0], colors="black", linewidths=1.2, zorder=1.5)
+    colors = np.array([cluster_color(k) for k in range(view.tree.leaf_label.max() + 1)])
+    look = {"s": 12, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.9, "zorder": 2}
+    ax.scatter(*points.T, c=colors[clusters], **look)
+    ax.grid(visible=False)
+    for axis, term, length in ((ax.xaxis, terms[0], width), (ax.yaxis, terms[1], 2.2)):
+        _label_axis(axis, view, term, length)
+
+
+def _limits(values):
+    """Return the ends of an axis a little beyond all values."""
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if not low <= high:
+        return (0.0, 1.0)
+    beyond = 0.04 * (high - low) or 0.5 * abs(low) or 1.0
+    return (float(low - beyond), float(high + beyond))
+
+
+def _label_axis(axis, view, term, length):
+    """Write the name of a feature beside its axis; dates and 0/1 features get fitting ticks."""
+    name = term["name"]
+    label = name_lines(view.abbreviate(tested_name(name)), _FONT_SIZE, length)
+    if isinstance(name, Indicator):
+        axis.set_ticks([0.0, 1.0], ["no", "yes"])
+        label = name_lines(str(name), _FONT_SIZE, length)
+    elif value_text(name, 0.0):
+        axis.set_major_formatter(lambda x, _: value_text(name, x))
+        axis.set_major_locator(MaxNLocator(3))
+    axis.set_label_text("\n".join(label), parse_math=False)

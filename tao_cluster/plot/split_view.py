@@ -1,0 +1,276 @@
+"""The data of a decision node that pictures draw, and the text of its test."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..columns.abbreviations import AS_THEY_ARE, Abbreviation
+from ..columns.names import brief
+from ..export.format import (
+    bound_of,
+    comparable_texts,
+    condition_parts,
+    factor_name,
+    number_text,
+    terms_text,
+    value_text,
+)
+from ..inspection.rows import Rows
+from ..report import effect
+from .boxes import SMALLEST, name_lines, shortened, text_width, wrap
+
+_NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # the minus sign of a number, not a hyphen
+_MINUS = "\N{MINUS SIGN}"
+_FIXED = "\N{NO-BREAK SPACE}"
+_LONGEST = 28  # characters of a name in a sum; longer names lose their middle
+_CONDITION_SIZE = 6.5  # points, of a condition of several lines
+
+
+class TestedValues(NamedTuple):
+    """The values that a test compares with its threshold, in the units of the columns.
+
+    Parameters
+    ----------
+    values : float array of shape (n,)
+        The feature of a test of one feature, else the weighted sum.
+    threshold : float, in the same units
+    is_lower : bool array of shape (n,)
+        Whether the value of a row is on the lower side of the threshold.
+    is_left_lower : bool
+        Whether the rows on the lower side go left.
+    clusters : int array of shape (n,)
+    weight : float array of shape (n,), or None
+    """
+
+    values: np.ndarray
+    threshold: float
+    is_lower: np.ndarray
+    is_left_lower: bool
+    clusters: np.ndarray
+    weight: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class SplitView:
+    """The data of a decision node that glyphs draw.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    rows : Rows, or None if plot_tree was given no X
+    facts : dict, the node in :func:`tao_cluster.report.report`
+    abbreviate : Abbreviation, by default names are not abbreviated
+    """
+
+    tree: Any
+    node: int
+    rows: Rows | None
+    facts: dict
+    abbreviate: Abbreviation = AS_THEY_ARE
+
+    @property
+    def terms(self):
+        """Terms of the weighted sum, the largest effects first: list of dict."""
+        return self.facts["terms"]
+
+    @property
+    def indices(self):
+        """Features of the test: increasing int array of shape (n_terms,)."""
+        return self.tree.split(self.node)[0]
+
+    @property
+    def weights(self):
+        """Weights of the features in `indices`: float array of shape (n_terms,)."""
+        return self.tree.split(self.node)[1]
+
+    @property
+    def shown(self):
+        """Weights to show, in the order of `indices`: float array of shape (n_terms,).
+
+        If `plot_tree` has ``scaled=True``, they are multiplied by the standard deviations.
+        """
+        terms = sorted(self.terms, key=lambda term: term["feature"])
+        return np.array([term["shown"] for term in terms])
+
+    @property
+    def threshold(self):
+        """Threshold of the test: a row goes left if and only if w.x <= threshold."""
+        return self.facts["threshold"]
+
+    @property
+    def mean(self):
+        """Mean of each feature over the rows that reach the node; 0 if there are none."""
+        return self.rows.means[self.node]
+
+    @property
+    def condition(self):
+        """The condition of a test of one feature or of levels, as text; None for other tests."""
+        return None if self.written is None else " ".join(self.written)
+
+    @property
+    def written(self):
+        """What a test of one feature or of levels compares, and the comparison, as two texts.
+
+        It is None for other tests. A long name is abbreviated.
+        """
+        if len(self.terms) != 1 and self.facts["levels"] is None:
+            return None
+        column, comparison = condition_parts(self.facts, 3)
+        if self.facts["levels"] is None:
+            comparison = _NEGATIVE_SIGN.sub(_MINUS, comparison)
+        return self.abbreviate(column), comparison
+
+    @property
+    def limit(self):
+        """The threshold as text, in the units of the columns."""
+        if self.written is not None and self.facts["levels"] is None:
+            return self.written[1].split(" ", 1)[1]  # without the sign of the comparison
+        return number(self.threshold)
+
+    def sum_lines(self, size, max_width, max_terms=None, end=""):
+        """Return the weighted sum as lines that break between its terms; long names are cut.
+
+        Parameters
+        ----------
+        size, max_width : float, points and inches
+        max_terms : int, optional
+            Number of terms that are written; the others are counted.
+        end : str, text behind the sum
+        """
+        some = self.terms[:max_terms]
+        more = len(self.terms) - len(some)
+        texts = [
+            _term_text(term, brief(self._factor(term), _LONGEST), is_first=i == 0)
+            for i, term in enumerate(some)
+        ]
+        texts = (texts or ["0"]) + ([f"+ {more} more"] if more else [])
+        fixed = " ".join(text.replace(" ", _FIXED) for text in texts) + end
+        return [line.replace(_FIXED, " ") for line in wrap(fixed, size, max_width)]
+
+    def term_lines(self, n, size, max_width):
+        """Return the n terms with the largest effects, a line each; names are cut to fit.
+
+        The last line counts the other terms.
+        """
+        lines = []
+        for i, term in enumerate(self.terms[:n]):
+            more = len(self.terms) - n if i == n - 1 else 0
+            end = f" + {more} more" if more > 0 else ""
+
+            def line_of(name, term=term, i=i, end=end):
+                return _term_text(term, name, is_first=i == 0) + end
+
+            def does_fit(name, line_of=line_of):
+                return text_width(line_of(name), size) <= max_width
+
+            name = self._factor(term)
+            lines.append(line_of(name if does_fit(name) else shortened(name, does_fit)))
+        return lines or ["0"]
+
+    def _factor(self, term):
+        """Return the abbreviated name of a feature with its unit, as a factor of a sum."""
+        return self.abbreviate(factor_name(term["name"]))
+
+    def value_text(self, total):
+        """Return the weighted sum of a row as text; for a test of one feature, its value."""
+        if self.facts["levels"] is not None:
+            return "the row"
+        goes_left = total <= self.threshold
+        if len(self.terms) != 1:
+            return f"sum {_distinct(total, self.threshold, '<=' if goes_left else '>')}"
+        (term,) = self.terms
+        bound, value = bound_of(self.facts, goes_left), total / term["weight"]
+        date = value_text(term["name"], value)
+        return f"value {date or _distinct(value, bound.value, bound.sign)}"
+
+    def largest(self, n):
+        """Return the features, shown weights and effects of the n terms with the largest effects.
+
+        The results are three arrays of at most n elements; see :func:`tao_cluster.report.effect`.
+        """
+        some = self.terms[:n]
+        features = np.array([term["feature"] for term in some], dtype=np.int32)
+        shown = np.array([term["shown"] for term in some])
+        return features, shown, np.array([effect(term) for term in some])
+
+    # ------------------------------------------------------------------ rows
+
+    def here(self):
+        """Return the positions of the rows that reach the node and have a positive weight."""
+        here = self.rows.reaching(self.node)
+        return np.flatnonzero(here if self.rows.weight is None else here & (self.rows.weight > 0))
+
+    def columns(self, features):
+        """Return some features of the rows that reach the node: float array (n, n_features)."""
+        values = self.rows.X[self.here()][:, features]
+        return values.toarray() if sp.issparse(values) else np.asarray(values, dtype=np.float64)
+
+    def tested(self):
+        """Return the values that the test compares with its threshold: TestedValues."""
+        here = self.here()
+        goes_left = self.rows.reaching(self.tree.children_left[self.node])[here]
+        if len(self.terms) == 1:
+            bound = bound_of(self.facts)
+            values = self.columns(self.indices)[:, 0]
+            threshold, is_left_lower = bound.value, bound.is_upper
+        else:
+            values, threshold = self.rows.X[here][:, self.indices] @ self.weights, self.threshold
+            is_left_lower = True
+        weight = None if self.rows.weight is None else self.rows.weight[here]
+        is_lower = goes_left == is_left_lower
+        clusters = self.rows.clusters[here]
+        return TestedValues(values, threshold, is_lower, is_left_lower, clusters, weight)
+
+
+def _term_text(term, name, *, is_first):
+    """Return a term of a sum with its sign, such as "+ 2*b", with a name in place of its own."""
+    text = terms_text([{**term, "name": name}], 2)
+    if text.startswith("-"):
+        return f"{_MINUS}{'' if is_first else ' '}{text[1:]}"
+    return text if is_first else f"+ {text}"
+
+
+def condition_lines(column, comparison, max_width, most):
+    """Return a condition as at most `most` lines, of which the comparison is never cut.
+
+    A line that is still too long is shrunk or cut when it is written.
+    """
+    if text_width(f"{column} {comparison}", _CONDITION_SIZE) <= max_width:
+        return [f"{column} {comparison}"]
+    first, *rest = wrap(comparison, _CONDITION_SIZE, max_width)
+    n_lines = int(np.clip(most - 1 - len(rest), 1, 2))  # of the name
+    *lines, last = name_lines(column, _CONDITION_SIZE, max_width, n_lines)
+    joined = text_width(f"{last} {first}", _CONDITION_SIZE) <= max_width
+    lines += [f"{last} {first}", *rest] if joined else [last, first, *rest]
+    end = " ".join(lines[most - 1 :])
+    return [*lines[: most - 1], end] if end else lines
+
+
+def number(value, form=".3g"):
+    """Format a number, with the typographic minus sign."""
+    return format(value, form).replace("-", _MINUS)
+
+
+def weight_text(value, size, max_width):
+    """Return a weight with two digits, or with one if two do not fit at a readable size.
+
+    Parameters
+    ----------
+    value : float
+    size : float, points
+    max_width : float, inches
+    """
+    power = re.sub(r"e([+-])0*", lambda found: f"e{found[1]}".rstrip("+"), f"{value:.0e}")
+    texts = [number_text(value, 2), number_text(value, 1), power]
+    texts = [text.replace("-", _MINUS) for text in texts]
+    fitting = (text for text in texts if text_width(text, min(size, SMALLEST)) <= max_width)
+    return next(fitting, min(texts, key=len))
+
+
+def _distinct(value, limit, sign):
+    """Return a value as text, with enough digits to see on which side of the limit it lies."""
+    return comparable_texts(value, limit, sign, 3)[0].replace("-", _MINUS)
