@@ -6,7 +6,9 @@ that save least. It moves leaves to where they save more. Passes over a fixed st
 The *search* evaluates thousands of trees on a sketch: a sample of rows and columns, coded as bytes.
 A tree descends by passes, with new centres after each pass, and then by regrowth. At a local
 optimum some tests are replaced at random, or a subtree is removed, and the descent starts again.
-The search stays near the best tree so far. Regrowth and search are ours, not the KDD'22 paper's.
+If there are few leaves per cluster, joint passes follow, which compare tests at the centres that
+each one leads to. The search stays near the best tree so far. Regrowth, joint passes and search are
+ours, not the KDD'22 paper's.
 See Lourenco, Martin & Stutzle (2003) for iterated local search.
 """
 
@@ -28,6 +30,7 @@ from ..solvers.axis import BinnedColumns
 from ..tree import Tree
 from . import sketch_kernels as kernels
 from .direct_form import descend
+from .joint_kernels import joint_pass, values_of_rows
 from .pruning import removed_at_a_time, weakest_splits, without_surplus
 from .sketch_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
@@ -50,6 +53,10 @@ _PATIENCE = 30  # the search ends after this many random changes per test withou
 _OVERTIME = (
     1.5  # regrowth ends after this multiple of the passes of a search, also if it still helps
 )
+_JOINT = 8  # a joint pass takes about as long as this many passes
+# A search makes joint passes throughout if it allows at most this many leaves per cluster. With
+# more leaves they help less than other changes of the tree that take the same time.
+_FEW_LEAVES = 1.5
 _FIRST_SHARE = 0.25  # share of the passes for all starts together; the best start gets the others
 
 # The sketch.
@@ -267,7 +274,8 @@ def search_structure(search, trees, lambda_, random_state):
     starts = (sketch.from_tree(upright(tree)) for tree in trees)
     found = [local.run(start, sketch.n_passes + share) for start in starts]
     best = min(found, key=lambda state: state.value)
-    return sketch.to_tree(local.run(best, most_passes))
+    best = local.run(best, most_passes)
+    return sketch.to_tree(local.jointly_optimized(best))
 
 
 @dataclass
@@ -305,12 +313,12 @@ class _LocalSearch:
         while sketch.n_passes < until and waited < _PATIENCE * (best.n_leaves - 1):
             other = self.disturbed(here)
             waited += 1
-            if _is_better(other, best):
-                best = other = self.settled(other, sketch.most_leaves // 4)
-                waited = 0
             heat = max(0.0, 1.0 - (sketch.n_passes - first) / (until - first))
             if other.value <= max(best.value + heat * self.width(best), here.value):
-                here = other
+                here = other = self.with_joint_passes(other)
+            if _is_better(other, best):
+                best = here = self.settled(other, sketch.most_leaves // 4)
+                waited = 0
         return best
 
     def width(self, best):
@@ -344,6 +352,23 @@ class _LocalSearch:
             best, n_passes = state, n_passes and n_passes - 1
         return best
 
+    def with_joint_passes(self, state):
+        """Repeat a joint pass and further passes while they improve a tree of few leaves.
+
+        Trees of more leaves, whose centres depend less on each test, are returned as they are.
+        """
+        return self.jointly_optimized(state) if self.sketch.has_few_leaves else state
+
+    def jointly_optimized(self, state):
+        """Repeat a joint pass and further passes while they improve the tree."""
+        improves = self.sketch.has_means
+        while improves:
+            nodes, changed = self.sketch.joint_pass(state)
+            other = self.descend(self.sketch.evaluate(nodes)) if changed else state
+            improves = _is_better(other, state)
+            state = other if improves else state
+        return state
+
     def regrown(self, state, n_more):
         """Return the tree grown by `n_more` leaves beyond the maximum, then pruned to it.
 
@@ -355,11 +380,15 @@ class _LocalSearch:
         return self.descend(sketch.evaluate(sketch.shrink(state)))
 
     def settled(self, state, n_more):
-        """Repeat regrowth while it improves the tree; the first one adds `n_more` leaves."""
+        """Repeat joint passes, and then regrowth, while they improve the tree.
+
+        The first regrowth adds `n_more` leaves.
+        """
 
         def is_over():
             return self.sketch.n_passes >= self.most_passes
 
+        state = self.with_joint_passes(state)
         return rounds(state, self.regrown, _is_better, max(1, n_more), is_over)
 
     def _redrawn(self, nodes):
@@ -557,6 +586,31 @@ class Sketch:
         self.n_passes += 1
         terms = (self.codes, self.first, state.cost, self.price, *self.limit)
         nodes, changed = kernels.one_pass(state.nodes, *terms)
+        return kernels.compact(nodes), changed
+
+    @property
+    def has_means(self):
+        """Whether the centres are means of rows, which joint passes need."""
+        return self.problem.objective.centers_are_means
+
+    @property
+    def has_few_leaves(self):
+        """Whether trees have so few leaves that each test decides where the centres are."""
+        return self.most_leaves <= _FEW_LEAVES * self.problem.n_clusters
+
+    @cached_property
+    def _values(self):
+        return values_of_rows(self.problem)
+
+    def joint_pass(self, state):
+        """Run one joint pass; return the array of nodes, and whether it changed.
+
+        See :mod:`.joint_kernels`.
+        """
+        self.n_passes += _JOINT
+        n_clusters, least_gain = state.cost.shape[1], _LEAST_PROGRESS * abs(state.value)
+        terms = (self.codes, self.first, self._values, n_clusters, least_gain, *self.limit)
+        nodes, changed = joint_pass(state.nodes, *terms)
         return kernels.compact(nodes), changed
 
     def expand(self, state, most_leaves):

@@ -54,7 +54,7 @@ def without_unbalanced(nodes, sizes, least):
 
 
 @jit
-def _leaf_of(nodes, code, node):
+def leaf_of(nodes, code, node):
     """Return the leaf below `node` that a row reaches; `code` has the bins of its values."""
     while nodes[node, LEFT] >= 0:
         goes_left = code[nodes[node, FEATURE]] <= nodes[node, BIN]
@@ -121,8 +121,8 @@ def _sum_gains(nodes, node, rows, codes, cost, first, sums):
     sums[:] = 0.0
     for r in range(rows.shape[0]):
         code, paid = codes[rows[r]], cost[rows[r]]
-        at_left = nodes[_leaf_of(nodes, code, left), LABEL]
-        at_right = nodes[_leaf_of(nodes, code, right), LABEL]
+        at_left = nodes[leaf_of(nodes, code, left), LABEL]
+        at_right = nodes[leaf_of(nodes, code, right), LABEL]
         gain = paid[at_left] - paid[at_right]
         if gain != 0.0:
             total += gain
@@ -132,7 +132,7 @@ def _sum_gains(nodes, node, rows, codes, cost, first, sums):
 
 
 @jit
-def _sum_units(rows, codes, units, first, sums):
+def sum_units(rows, codes, units, first, sums):
     """Fill `sums`, per bin of every feature, with the units of the rows; return their total."""
     total = 0.0
     sums[:] = 0.0
@@ -197,7 +197,7 @@ def one_pass(nodes, codes, first, cost, price, units, least):
             continue
         all_left = _sum_gains(nodes, node, rows, codes, cost, starts, sums)
         if units.shape[0]:
-            size = _sum_units(rows, codes, units, starts, sizes)
+            size = sum_units(rows, codes, units, starts, sizes)
         terms = (first, sums, sizes, size, least)
         value, feature, bin_, is_flipped = _best_test(all_left, *terms)
         if feature < 0 or min(0.0, all_left) - value <= price:
@@ -332,7 +332,7 @@ def savings(nodes, codes, cost):
             continue
         for row in order[span[node, 0] : span[node, 1]]:
             code, paid = codes[row], cost[row]
-            left, right = _leaf_of(nodes, code, test[LEFT]), _leaf_of(nodes, code, test[RIGHT])
+            left, right = leaf_of(nodes, code, test[LEFT]), leaf_of(nodes, code, test[RIGHT])
             more = paid[nodes[right, LABEL]] - paid[nodes[left, LABEL]]
             if code[test[FEATURE]] <= test[BIN]:
                 at_right += more

@@ -221,7 +221,7 @@ def test_long_sets_are_wrapped_and_cut():
     ax = plot_tree(tree, feature_names=names, nodes="bars")
     lines = [text.get_text() for text in ax.texts if "ountry" in text.get_text()]
     assert len(lines) == 5
-    assert lines[-1].endswith("…")
+    assert "…" in lines[-1]
     plt.close(ax.figure)
 
 

@@ -201,10 +201,10 @@ def test_digits(digits, digits_reference, n_leaves, most):
 
 @pytest.mark.sweep
 def test_digits_with_a_leaf_a_cluster(digits, digits_reference):
-    """On average: single seeds end between 15.9 and 17.6 %."""
+    """On average: single seeds end between 15.3 and 16.9 %."""
     options = {"split": "axis", "max_leaves": 10, "reference": digits_reference}
     fits = (TAOClustering(10, random_state=seed, **options).fit(digits) for seed in range(8))
-    assert np.mean([model.cost_increase_ for model in fits]) <= 17.0
+    assert np.mean([model.cost_increase_ for model in fits]) <= 16.4
 
 
 @pytest.mark.slow
