@@ -15,13 +15,15 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from benchmarks.evidence.measures import RESULT
-from benchmarks.evidence.pages import field
+from benchmarks.evidence.pages import costs, field
 from benchmarks.evidence.pages.oblique import DATA
 from benchmarks.evidence.pages.ranks import ranking
 from benchmarks.evidence.pages.words import published, title
 from benchmarks.evidence.runs import Results
 from benchmarks.evidence.tables import exkmc, mu_path, oblique
 from benchmarks.evidence.tables.field import NAME as FIELD
+from benchmarks.evidence.tables.field import PARAMETERS
+from benchmarks.evidence.tables.new_rows import NAME as NEW_ROWS
 
 ROOT = Path(__file__).parents[1]
 STYLE = {
@@ -44,8 +46,7 @@ COLOURS = {
     oblique.PATH: "#0072B2",
     oblique.THOROUGH: "#00304D",
     "TAO axis": "#009E73",
-    oblique.NEWTON: "#E69F00",
-    oblique.LIBLINEAR: "#CC79A7",
+    oblique.PUBLISHED: "#E69F00",
     "ExKMC": "#D55E00",
     "ExKMC, base IMM": "#F4A582",
     "IMM": "#000000",
@@ -63,6 +64,9 @@ COLOURS = {
     "SpEx oblique": "#B2ABD2",
     "mixture tree": "#C49C6B",
     "gemclus Kauri": "#E3377C",
+    "segmtree": "#C7A76C",
+    "obliquetree": "#3B3B98",
+    "pycontree": "#8D9440",
 }
 # Of the field, that a panel stays readable; the others are in its tables.
 DRAWN = tuple(COLOURS)[: tuple(COLOURS).index("EMN")]
@@ -98,6 +102,11 @@ def grid(n, most_columns=3, height=2.2):
     return figure, list(axes.flat[:n])
 
 
+def style_of(method):
+    """Colour and marker of a method, as arguments of `Axes.plot`."""
+    return {"color": COLOURS.get(method, "#444444"), "marker": "o"}
+
+
 def logarithmic(ax, *names):
     """Logarithmic axes with plain numbers at the powers of ten, or more where there are few."""
     for name in names:
@@ -125,17 +134,14 @@ def fronts(frame):
     papers = papers[papers["method"] == "TAO"]
     figure, axes = grid(len(sets))
     for data, ax in zip(sets, axes, strict=True):
-        part = frame[(frame["data"] == data) & (frame["work"] != oblique.LAST)]
+        part = frame[frame["data"] == data]
         for method in (oblique.PATH, oblique.THOROUGH):
             for i, (_, own) in enumerate(_sorted(part, method).groupby("seed")):
                 label = method if i == 0 else None
                 ax.plot(
                     own["parameters"], own["cost"], "-", color=COLOURS[method], lw=0.8, label=label
                 )
-        for method in (oblique.NEWTON, oblique.LIBLINEAR):
-            own = part[part["method"] == method]
-            ax.plot(own["parameters"], own["cost"], "o", color=COLOURS[method], label=method)
-        for method in ("CART", "ExKMC", "IMM", "ExGreedy", "ExShallow"):
+        for method in (oblique.PUBLISHED, "CART", "ExKMC", "IMM", "ExGreedy", "ExShallow"):
             own = part[part["method"] == method]
             ax.plot(own["parameters"], own["cost"], "s", color=COLOURS[method], label=method)
         own = papers[papers["data"] == data]
@@ -150,11 +156,6 @@ def fronts(frame):
 
 def _sorted(frame, method):
     return frame[frame["method"] == method].sort_values("parameters")
-
-
-def _front(trees):
-    """Trees, smallest first, without those that cost no less than a smaller one."""
-    return trees[trees["cost"] < np.r_[np.inf, np.minimum.accumulate(trees["cost"])[:-1]]]
 
 
 def along_mu(frame):
@@ -174,8 +175,8 @@ def along_mu(frame):
 
 def _penalty_panels(left, right, frame):
     """Cost and non-zero weights along mu; a dot is the direct fit."""
-    names = {"published (LIBLINEAR)": oblique.LIBLINEAR, "published (our solver)": oblique.NEWTON}
-    for name, method in names.items():
+    method = oblique.PUBLISHED
+    for name in sorted(set(frame["method"])):
         own = frame[frame["method"] == name]
         mu = own["point"].astype(float)
         is_along = (mu > 0) & np.isfinite(mu)
@@ -184,7 +185,7 @@ def _penalty_panels(left, right, frame):
         direct = own[own["work"] == mu_path.DIRECT_FIT].iloc[0]
         for ax, column in ((left, "cost"), (right, "non_zeros")):
             style = {"color": COLOURS[method], "alpha": 0.8}
-            ax.plot(mu[is_along], own.loc[is_along, column], label=method, **style)
+            ax.plot(mu[is_along], own.loc[is_along, column], label="penalty method", **style)
             ax.plot(mu[is_along].min() / 1.5, direct[column], "o", **style)
     for ax in (left, right):
         ax.set_xlabel("mu (dot: the direct fit)")
@@ -225,32 +226,88 @@ def excesses(frame):
     return figure
 
 
-def field_fronts(frame, size="parameters", cost="cost"):
-    """Cost against size of all methods (field)."""
+def field_fronts(frame, cost="cost"):
+    """Cost within budgets of parameters, with standard errors over splits (field, new-rows)."""
+    by_budget = {
+        size: costs.means(costs.by_split(frame, ("parameters", size), cost)) for size in PARAMETERS
+    }
     sets = list(frame["data"].unique())
     figure, axes = grid(len(sets))
     for data, ax in zip(sets, axes, strict=True):
-        for method, own in frame[frame["data"] == data].groupby("method", sort=False):
-            if method not in DRAWN:
-                continue
-            front = _front(own.sort_values([size, "cost"]))
-            ax.plot(
-                front[size],
-                np.maximum(front[cost], LEAST["field"]),
-                "o-",
-                color=COLOURS[method],
-                label=method,
-            )
-        ax.set(title=title(data), xlabel=size)
-        logarithmic(ax, "x", "y")
+        for method in DRAWN:
+            found = [
+                (size, mean.loc[data, method], error.loc[data, method])
+                for size, (mean, error) in by_budget.items()
+                if data in mean.index and method in mean and np.isfinite(mean.loc[data, method])
+            ]
+            if found:
+                sizes, means, errors = (np.array(values) for values in zip(*found, strict=True))
+                drawn = np.maximum(means, LEAST["field"])
+                _with_whiskers(ax, sizes, drawn, yerr=errors, label=method, **style_of(method))
+        ax.set(title=title(data), xlabel="parameters, at most", xscale="log")
+        logarithmic(ax, "y")
+        ax.set_xticks(PARAMETERS, [str(size) for size in PARAMETERS])
+        ax.minorticks_off()
         ax.set_ylabel("cost over k-means, %" if cost == "cost" else "cost on new rows, %")
     legend_of(figure, axes)
     return figure
 
 
+def _with_whiskers(ax, x, y, **style):
+    """Draw points with standard errors; those that are not known are left out."""
+    errors = {name: np.nan_to_num(style.pop(name)) for name in ("xerr", "yerr") if name in style}
+    ax.errorbar(x, y, elinewidth=0.7, capsize=1.5, **errors, **style)
+
+
+def effects(frame, budget=("parameters", 100)):
+    """How much more each method costs than oblique TAO, on fitted and on new rows; or None."""
+    figure, axes = grid(2, 2, 3.2)
+    for ax, column, words in zip(
+        axes, ("cost", "cost_new"), ("fitted rows", "new rows"), strict=True
+    ):
+        table = costs.by_split(frame, budget, column)
+        if "TAO oblique" not in table:
+            plt.close(figure)
+            return None
+        found = {m: costs.effect(table[m], table["TAO oblique"]) for m in table}
+        found.pop("TAO oblique")
+        found = {m: each for m, each in found.items() if np.isfinite(each.mean)}
+        names = sorted(found, key=lambda m: -found[m].mean)
+        for i, name in enumerate(names):
+            each = found[name]
+            _with_whiskers(ax, [each.mean], [i], xerr=[each.error], ls="", **style_of(name))
+        ax.set_yticks(range(len(names)), names)
+        ax.axvline(0, color="#888888", lw=0.6)
+        ax.set(title=words, xlabel="log cost ratio to oblique TAO")
+    return figure
+
+
+def time_quality(frame, budget=("leaves", 2)):
+    """Time of a fit and cost on new rows, both relative to CART (field); None without CART."""
+    found = costs.beside(frame, "CART", budget)
+    if found is None:
+        return None
+    figure, (ax,) = grid(1, 2, 3.4)
+    for method, row in found.iterrows():
+        _with_whiskers(
+            ax,
+            [row["time"]],
+            [row["cost"]],
+            xerr=np.array([[row["time_low"]], [row["time_high"]]]),
+            yerr=[row["cost_error"]],
+            ls="",
+            **style_of(method),
+        )
+        ax.annotate(method, (row["time"], row["cost"]), (4, 3), textcoords="offset points", size=6)
+    ax.axhline(0, color="#888888", lw=0.6)
+    logarithmic(ax, "x")
+    ax.set(xlabel="CPU time over that of CART", ylabel="log ratio of cost on new rows to CART")
+    return figure
+
+
 def critical_difference(frame, budget):
     """Average ranks over data sets, bars over methods that are level (field); None without any."""
-    table = field.main_field(frame, budget)
+    table = costs.main_field(frame, budget)
     if table is None:
         return None
     found = ranking(table)
@@ -293,12 +350,14 @@ FIGURES = {
     "mu_path": (mu_path.NAME, along_mu),
     "exkmc": (exkmc.NAME, excesses),
     "field_fronts": (FIELD, field_fronts),
-    "field_fronts_leaves": (FIELD, lambda frame: field_fronts(frame, "leaves")),
     "field_fronts_new": (FIELD, lambda frame: field_fronts(frame, cost="cost_new")),
+    "field_effects": (FIELD, effects),
+    "new_rows_effects": (NEW_ROWS, effects),
+    "time_quality": (FIELD, time_quality),
 }
 FIGURES |= {
     "field_{}_{}".format(*budget): (FIELD, lambda frame, b=budget: critical_difference(frame, b))
-    for budget, _ in field.budgets()
+    for budget in field.SHOWN
 }
 
 

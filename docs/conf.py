@@ -105,7 +105,7 @@ def parts_from_elsewhere(app, name, source):
         text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
         source[0] = re.sub(r"\]\(docs/", "](../", text)
     if name == "index" and not any((ROOT / "docs" / "results").glob("*.md")):
-        source[0] = source[0].replace("results/*\n", "")
+        source[0] = source[0].replace("results/index\n", "")
 
 
 def setup(app):
