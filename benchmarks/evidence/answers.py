@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks import readings
 from benchmarks.evidence.pages import ablations as ablations_page
 from benchmarks.evidence.pages import axis as axis_page
 from benchmarks.evidence.pages import costs
@@ -17,6 +18,7 @@ from benchmarks.evidence.pages.costs import (
     losses,
 )
 from benchmarks.evidence.pages.field import median
+from benchmarks.evidence.pages.readings import published_words
 from benchmarks.evidence.pages.starts import with_starts
 from benchmarks.evidence.pages.words import counted, figure, listed, number, title
 from benchmarks.evidence.tables import ablations, axis, field, new_rows, oblique, speed, text
@@ -116,11 +118,8 @@ def _reproduction(frames):
                 f'`algorithm="published"` reproduces {n} of {counted(len(ours), "row")} within '
                 f"{oblique_page.REACHED[-1]:.0%}."
             )
-        else:
-            found.append(
-                "The [interpretations](kdd22-readings.md) that were tried show how near the "
-                "published algorithm comes."
-            )
+        elif len(frames[readings.NAME]):
+            found.append(f"{published_words(frames[readings.NAME])}. [Details](kdd22-readings.md)")
     if len(frames[axis.NAME]):
         means = axis_page.means_by_row(with_starts(frames[axis.NAME]))
         rows, worse = axis_page.comparison(means, axis.TAO, "ExKMC")

@@ -32,8 +32,9 @@ def section(frame):
     parts = [
         "Cost in percent of trees with equally many leaves. The figure that the paper prints for "
         "the same method and number of leaves is in brackets; it has no rows for letter. *TAO "
-        'axis* is `TAOClustering(split="axis")`. *Published* is `algorithm="published"`, which '
-        "starts from the tree of ExKMC. A negative cost is possible, because the free clustering "
+        'axis* is `TAOClustering(split="axis")`. *Published*, if it was run, is '
+        '`algorithm="published"`, which starts from the tree of ExKMC. A cost can be negative, '
+        "because the free clustering "
         "is the best of several starts of k-means and not the optimum. " + starts_words(frame),
         markdown(_lines(frame, papers, MAIN)),
         " ".join(_order(means, *pair) for pair in ((TAO, "ExKMC"), ("ExKMC", "CART"))),
@@ -46,6 +47,7 @@ def section(frame):
 
 def _lines(frame, papers, methods):
     lines = []
+    methods = {name: words for name, words in methods.items() if (frame["method"] == name).any()}
     for (data, leaves), part in frame.groupby(["data", "point"], sort=False):
         cells = {"data": title(data), "leaves": f"{float(leaves):.0f}"}
         for method, words in methods.items():
@@ -84,10 +86,7 @@ def _reproduced(frame):
     off = np.array([abs(ours - printed) / max(printed, LEVEL) for _, ours, printed in found])
     level = np.array([abs(ours - printed) < LEVEL for _, ours, printed in found])
     counts = listed(f"{((off <= most) | level).sum()} within {most:.0%}" for most in REACHED)
-    return (
-        f"**The published algorithm reproduces the printed cost of {len(found)} rows as follows: "
-        f"{counts}.**"
-    )
+    return f"**Of {len(found)} printed costs, the published algorithm reproduces {counts}.**"
 
 
 def means_by_row(frame):

@@ -8,7 +8,7 @@ from greedy import CART, ExGreedy, ExKMC, ExShallow
 from tao_cluster import DirectForm, TAOClustering
 
 NAME = "kdd22-table1"
-TAO, PUBLISHED, NO_SEARCH = "TAO", "TAO, published", "TAO, no search"
+TAO, PUBLISHED, NO_SEARCH = "TAO", "published", "TAO, no search"
 # How many times k leaves.
 TIMES = (1, 2, 4)
 CASE = {"n_init": STARTS_OF_PAPER}

@@ -84,7 +84,7 @@ def split_of(frame):
     Results of new-rows have it as their seed, and so have results without any split.
     """
     found = frame["setting"].str.extract(r", split (\d+)$")[0]
-    return found.fillna(frame["seed"]).astype(int)
+    return found.where(found.notna(), frame["seed"].astype(str)).astype(int)
 
 
 def left_out(data):
