@@ -12,6 +12,7 @@ from benchmarks.evidence.pages import oblique as oblique_page
 from benchmarks.evidence.pages import text as text_page
 from benchmarks.evidence.pages.costs import (
     OURS,
+    SIGNIFICANT,
     against_best,
     better_than,
     by_split,
@@ -140,14 +141,15 @@ def _new_rows(frames):
             continue
         beaten, others = better_than(new, method)
         found.append(
-            f"{method}, {_MAIN_WORDS}: {number(median(seen[method]))} % on fitted and "
-            f"{number(median(new[method]))} % on [new rows]({name}.md) (medians). It costs less "
-            f"than {len(beaten)} of {len(others)} methods by more than chance."
+            f"{method} costs {number(median(seen[method]))} % on fitted and "
+            f"{number(median(new[method]))} % on new rows. It beats {len(beaten)} of "
+            f"{len(others)} methods (p < {SIGNIFICANT})."
         )
     if found:
         n_splits = field.split_of(frame).nunique()
         found.append(
-            f"{counted(frame['data'].nunique(), 'data set')}, {counted(n_splits, 'split')} each."
+            f"[{_MAIN_WORDS}]({name}.md), medians of {counted(frame['data'].nunique(), 'data set')}"
+            f" with {counted(n_splits, 'split')}."
         )
     return found
 
@@ -231,18 +233,20 @@ def _losses(frames):
         on_new = against_best(frame, _MAIN, method, "cost_new")
         if on_new is None:
             continue
-        lost = losses(frame, _MAIN, method)
-        total = on_new.wins + on_new.ties + on_new.losses
-        examples = [f"{title(data)} ({other})" for data, other in lost.items()]
-        rest = len(examples) - _MOST_LISTED
-        more = f" and {rest} more" if rest > 0 else ""
-        shown = ", ".join(examples[:_MOST_LISTED]) + more
+        lost = list(map(title, losses(frame, _MAIN, method)))
+        rest = len(lost) - _MOST_LISTED
+        more = [f"{rest} more"] if rest > 0 else []
+        shown = listed(lost[:_MOST_LISTED] + more)
         found.append(
-            f"{method}, {_MAIN_WORDS}: on {len(lost)} of {total} data sets some other method costs "
-            f"less [on new rows]({name}.md)" + (f": {shown}." if lost else ".")
+            f"{method}: the best other method costs less on {len(lost)} of "
+            f"{on_new.wins + on_new.ties + on_new.losses} data sets"
+            + (f" ({shown})." if lost else ".")
         )
     if found:
-        found.append("The best other method is known only afterwards, and differs by data set.")
+        found.append(
+            f"[New rows at {_MAIN_WORDS}]({name}.md); the best other method is known only "
+            "afterwards."
+        )
     images = frames[field.NAME]
     images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]
     if len(images):

@@ -88,16 +88,13 @@ def commit_warning(frame):
     changed = [commit for commit in commits if commit.endswith("+")]
     texts = []
     if len(commits) > 1:
-        texts.append(f"The rows of this table were measured at {len(commits)} different commits.")
+        texts.append(f"These results were measured at {len(commits)} different commits.")
     if changed:
-        texts.append(
-            f"Commit {listed(f'`{commit}`' for commit in changed)} had changes that were not "
-            "committed."
-        )
+        texts.append(f"Uncommitted changes: {listed(f'`{commit}`' for commit in changed)}.")
     machines = _values(frame, "machine")
     if len(machines) > 1:
         texts.append(f"The runs were made on {len(machines)} kinds of machines.")
-    return f"> **Warning.** {' '.join(texts)}" if texts else ""
+    return " ".join(["**Warning.**", *texts]) if texts else ""
 
 
 def _values(frame, name):
