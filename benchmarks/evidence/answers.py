@@ -137,7 +137,7 @@ def _new_rows(frames):
     found = []
     for method in OURS if len(frame) else ():
         seen, new = (by_split(frame, _MAIN, column) for column in ("cost", "cost_new"))
-        if method not in new:
+        if method not in new or new.empty:
             continue
         beaten, others = better_than(new, method)
         found.append(

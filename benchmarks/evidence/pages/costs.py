@@ -79,7 +79,7 @@ def by_split(frame, budget, column="cost"):
     enough = np.isfinite(table).sum(axis=1) >= table.notna().sum(axis=1) / 2
     kept = enough.groupby(level="data").mean() > 0.5
     sets = [data for data in frame["data"].unique() if kept.get(data, False)]
-    return table[order].reindex(sets, level="data")
+    return table[order].reindex(sets, level="data") if sets else table[order].iloc[:0]
 
 
 def _cells(frame):

@@ -19,9 +19,9 @@ def section(frame):
                 "data": title(data),
                 "method": _LONG.get(method, method),
                 "setting": ", ".join(setting.split(", ")[:2]),
-                "direct fit: cost %": number(direct),
-                "end of mu: cost %": number(along["cost"].iloc[-1]) if len(along) else "-",
-                "result: cost %": number(result["cost"]),
+                "direct fit": number(direct),
+                "end of mu": number(along["cost"].iloc[-1]) if len(along) else "-",
+                "result": number(result["cost"]),
                 "parameters": number(result["parameters"], 0),
             }
         )
@@ -29,7 +29,8 @@ def section(frame):
         "Figure 3 of the paper shows how the cost falls while mu grows. Each tree that a run looks "
         "at is a row of the csv file. The direct form has no mu. Its panels show the trees in the "
         "order in which the fit looks at them. What falls along a fit is the objective, which "
-        "includes the penalty on the weights, so that the cost alone may rise."
+        "includes the penalty on the weights, so that the cost alone may rise. The table has "
+        "costs in percent and the number of parameters of the result."
     )
     caption = (
         "Cost and weights along the steps of each algorithm. A dot is the direct fit from which "
