@@ -1,5 +1,6 @@
 """The evidence: runs that are interrupted go on, tables of bundled data, what is rendered."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -139,11 +140,23 @@ def wide_lines(page):
             rows.append(row)
         cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
         heads = [max((len(word) for word in head.split()), default=0) for head in cells[0]]
-        bodies = [max((len(row[c]) for row in cells[1:]), default=0) for c in range(len(heads))]
+        bodies = [
+            max((unbroken(row[c], is_name=c == 0) for row in cells[1:]), default=0)
+            for c in range(len(heads))
+        ]
         widths = [max(pair) for pair in zip(heads, bodies, strict=True)]
         if sum(widths) + GAP * len(widths) > WIDEST:
             wide.append(line)
     return wide
+
+
+def unbroken(cell, *, is_name):
+    """Length of the longest part of a cell that is not broken; names and sentences are."""
+    cell = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", cell)
+    longest = max(map(len, cell.split()), default=0)
+    if is_name or len(cell.split()) > 8:
+        return max(longest, min(len(cell), 20))
+    return max(map(len, re.split(r" \(|, ", cell)))
 
 
 def test_wide_tables_are_found():
