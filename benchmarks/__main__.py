@@ -1,12 +1,13 @@
-"""The evidence: measure the tables of papers and of the field, and render what has been measured.
+"""The evidence: measure the tables of papers and of related methods, and render the results.
 
-    python -m benchmarks all --data DIR              # a night on two cores: --jobs 2
+    python -m benchmarks all --data DIR --jobs 2     # all tables except kdd22-readings: two nights
     python -m benchmarks kdd22-table2 laber23-table2 --seeds 3
+    python -m benchmarks new-rows --data DIR --sets folder --out OUT   # your own .npz files
     python -m benchmarks all --quick                 # small data, minutes; into build/quick
-    python -m benchmarks render                      # docs/results from its .csv files
+    python -m benchmarks render                      # docs/results and README from the .csv files
 
-A finished run is a row of OUT/TABLE.csv (or a row a tree, of paths) and is not run again: an
-interrupted command goes on where it stopped. To measure anew, delete rows or files.
+A finished run is a row of OUT/TABLE.csv, or one row per tree of a path, and is not run again: an
+interrupted command continues where it stopped. To measure again, delete rows or files.
 """
 
 import argparse
@@ -14,7 +15,8 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.datasets import DATA_DIR
+from benchmarks.datasets import DATA_DIR, files
+from benchmarks.evidence import readme
 from benchmarks.evidence.catalogue import OTHER_NAMES, TABLES
 from benchmarks.evidence.free import Workshop
 from benchmarks.evidence.render import render
@@ -39,6 +41,13 @@ def parsed(arguments=None):
     parser.add_argument("--quick", action="store_true", help="small data, one seed")
     parser.add_argument("--seeds", type=int, help="how many; default each table's own")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument(
+        "--sets",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="data sets of field and new-rows; 'folder' is every .npz file of --data",
+    )
     parser.add_argument("--only", default="", help="runs whose names have this part")
     options = parser.parse_args(arguments)
     options.out = options.out or (QUICK if options.quick else RESULTS)
@@ -48,9 +57,11 @@ def parsed(arguments=None):
 def main(arguments=None):
     """Do what the command line asks for."""
     options = parsed(arguments)
-    plan = Plan(options.seeds, options.quick)
+    sets = files(options.data) if options.sets == ["folder"] else options.sets
+    plan = Plan(options.seeds, options.quick, tuple(sets))
     asked = [OTHER_NAMES.get(name, name) for name in options.tables if name != "render"]
-    names = list(TABLES) if "all" in asked else list(dict.fromkeys(asked))
+    in_all = [name for name, table in TABLES.items() if table.is_in_all]
+    names = in_all if "all" in asked else list(dict.fromkeys(asked))
     workshop = Workshop(options.data, options.out / "cache")
     for name in names:
         runs = TABLES[name].runs(plan)
@@ -58,6 +69,8 @@ def main(arguments=None):
         with threadpool_limits(limits=1):
             execute(runs, options.out, workshop, n_jobs=options.jobs, tell=_tell)
     render(options.out, options.quick)
+    if options.out.resolve() == RESULTS:
+        readme.write(RESULTS)
 
 
 def _tell(text):

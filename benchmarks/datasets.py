@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from tao_cluster._utils.matrices import spaced_rows
+from tao_cluster.optimize.settings import default_depth
 
 # Where NAME.npz with arrays X (and y) lie; see CONTRIBUTING.md.
 DATA_DIR = Path(os.environ.get("TAO_CLUSTER_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -34,6 +35,8 @@ class DataSet(NamedTuple):
     source: str | None = None
 
 
+# Clusters of a file that has neither `k` nor classes `y`.
+_N_CLUSTERS = 10
 # As in appendix A of the KDD'22 paper; below, those of Laber et al., who mostly do not scale.
 DATASETS = {
     "digits": DataSet(10, 5, 1 / 16),
@@ -57,6 +60,11 @@ DATASETS = {
     "newsgroups": DataSet(20, 6, "tf-idf", "newsgroups_1069"),
     "newsgroups_counts": DataSet(20, 6, "counts", "newsgroups_1893"),
     "newsgroups_a1": DataSet(20, 6, "tf-idf of words"),
+    "pendigits": DataSet(10, 5, "standardise"),
+    "ecoli": DataSet(8, 5, "standardise"),
+    "glass": DataSet(6, 4, "standardise"),
+    "yeast": DataSet(10, 5, "standardise"),
+    "satimage": DataSet(6, 4, "standardise"),
 }
 BUNDLED = {
     "digits": load_digits,
@@ -69,6 +77,11 @@ SPARSE = ("tf-idf", "counts", "tf-idf of words")
 # file: (name and version at OpenML, how many of the first rows, shape). The others are not there in
 # the form that the papers used.
 OPENML = {
+    "pendigits": ("pendigits", 1, None, (10992, 16)),
+    "ecoli": ("ecoli", 1, None, (336, 7)),
+    "glass": ("glass", 1, None, (214, 9)),
+    "yeast": ("yeast", 1, None, (1484, 8)),
+    "satimage": ("satimage", 1, None, (6430, 36)),
     "mnist": ("mnist_784", 1, 60000, (60000, 784)),
     "fashion_mnist": ("Fashion-MNIST", 1, 60000, (60000, 784)),
     "letter": ("letter", 1, None, (20000, 16)),
@@ -82,7 +95,8 @@ def load(name, dtype=np.float64, folder=None, *, may_fetch=False):
     Parameters
     ----------
     name : str
-        A key of DATASETS; "letter:2000" is 2000 of its rows, spread evenly.
+        A key of DATASETS, or the name of a file; "letter:2000" is 2000 of its rows, spread evenly.
+        A file that is not in DATASETS is standardised; see :func:`described`.
     dtype : type, of a dense array
     folder : path, default DATA_DIR
         Where the files lie.
@@ -100,7 +114,7 @@ def load(name, dtype=np.float64, folder=None, *, may_fetch=False):
         If it is neither bundled nor in the folder, nor may be fetched.
     """
     name, _, n_rows = name.partition(":")
-    data = DATASETS[name]
+    data = DATASETS[name] if name in DATASETS else described(name, folder)
     found = raw(data.source or name, folder, data.scaling in SPARSE, may_fetch)
     X = _scaled(found, data.scaling, dtype)
     if n_rows:
@@ -108,9 +122,45 @@ def load(name, dtype=np.float64, folder=None, *, may_fetch=False):
     return X, data.n_clusters, data.depth
 
 
+def described(name, folder=None):
+    """Describe a file NAME.npz that is not in DATASETS.
+
+    The array `X` of shape (n, d) has the rows. The number of clusters is the number `k`, or else
+    the number of different values in `y`, or else 10.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file in the folder.
+    """
+    path = _path(name, folder)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing, and {name} is not a known data set.")
+    with np.load(path, allow_pickle=True) as stored:
+        n_clusters = _N_CLUSTERS
+        if "k" in stored:
+            n_clusters = int(stored["k"])
+        elif "y" in stored:
+            n_clusters = len(np.unique(stored["y"]))
+    return DataSet(n_clusters, default_depth(n_clusters), "standardise")
+
+
+def files(folder=None):
+    """Return the names of all files with an array `X` in a folder: list of str."""
+    found = []
+    for path in sorted(_path("*", folder).parent.glob("*.npz")):
+        with np.load(path, allow_pickle=True) as stored:
+            found += [path.stem] if "X" in stored else []
+    return found
+
+
+def _path(name, folder):
+    return Path(DATA_DIR if folder is None else folder, f"{name}.npz")
+
+
 def raw(file, folder=None, is_sparse=False, may_fetch=False):
     """Rows of a file as they are: an array, or a CSR matrix of counts."""
-    path = Path(DATA_DIR if folder is None else folder, f"{file}.npz")
+    path = _path(file, folder)
     if file in BUNDLED:
         return BUNDLED[file]().data
     if path.is_file() and is_sparse:

@@ -16,13 +16,15 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from benchmarks.evidence.measures import RESULT
-from benchmarks.evidence.pages import field
+from benchmarks.evidence.pages import costs, field
 from benchmarks.evidence.pages.oblique import DATA
 from benchmarks.evidence.pages.ranks import ranking
 from benchmarks.evidence.pages.words import published, title
 from benchmarks.evidence.runs import Results
 from benchmarks.evidence.tables import exkmc, mu_path, oblique
 from benchmarks.evidence.tables.field import NAME as FIELD
+from benchmarks.evidence.tables.field import PARAMETERS
+from benchmarks.evidence.tables.new_rows import NAME as NEW_ROWS
 from tao_cluster.inspection.palette import Look, method_look
 from tao_cluster.plot.curves import STAGES, log_ticks, scale_costs
 
@@ -44,10 +46,12 @@ STYLE = {
 LOOKS = {
     oblique.PATH: method_look("TAO oblique"),
     oblique.THOROUGH: Look("#00304D", "o", is_hollow=False),
-    oblique.NEWTON: Look("#E69F00", "s", is_hollow=False),
-    oblique.LIBLINEAR: Look("#CC79A7", "s", is_hollow=True),
+    oblique.PUBLISHED: Look("#E69F00", "s", is_hollow=False),
     "ExKMC, base IMM": Look("#F4A582", "D", is_hollow=True),
     "gemclus Kauri": Look("#E3377C", "<", is_hollow=True),
+    "segmtree": Look("#C7A76C", ">", is_hollow=True),
+    "obliquetree": Look("#3B3B98", ">", is_hollow=False),
+    "pycontree": Look("#8D9440", "<", is_hollow=False),
 }
 # Those of the field that a panel shows, so that it stays readable; the others are in its tables.
 DRAWN = ("TAO oblique", "TAO axis", "ExKMC", "IMM", "CART", "ExGreedy", "ExShallow", "Kauri")
@@ -106,14 +110,14 @@ def fronts(frame):
     papers = papers[papers["method"] == "TAO"]
     figure, axes = grid(len(sets))
     for data, ax in zip(sets, axes, strict=True):
-        part = frame[(frame["data"] == data) & (frame["work"] != oblique.LAST)]
+        part = frame[frame["data"] == data]
         for method in (oblique.PATH, oblique.THOROUGH):
             for i, (_, own) in enumerate(_sorted(part, method).groupby("seed")):
                 label = method if i == 0 else None
                 style = style_of(method) | {"marker": "", "lw": 0.8, "label": label}
                 ax.plot(own["parameters"], own["cost"], **style)
         points = ("CART", "ExKMC", "IMM", "ExGreedy", "ExShallow")
-        for method in (oblique.NEWTON, oblique.LIBLINEAR, *points):
+        for method in (oblique.PUBLISHED, *points):
             own = part[part["method"] == method]
             ax.plot(own["parameters"], own["cost"], ls="", label=method, **style_of(method))
         own = papers[papers["data"] == data]
@@ -128,11 +132,6 @@ def fronts(frame):
 
 def _sorted(frame, method):
     return frame[frame["method"] == method].sort_values("parameters")
-
-
-def _front(trees):
-    """Trees, smallest first, without those that cost no less than a smaller one."""
-    return trees[trees["cost"] < np.r_[np.inf, np.minimum.accumulate(trees["cost"])[:-1]]]
 
 
 def along_mu(frame):
@@ -153,8 +152,8 @@ def along_mu(frame):
 
 def _penalty_panels(left, right, frame):
     """Cost and non-zero weights along mu; a point is the direct fit."""
-    names = {"published (LIBLINEAR)": oblique.LIBLINEAR, "published (our solver)": oblique.NEWTON}
-    for name, method in names.items():
+    method = oblique.PUBLISHED
+    for name in sorted(set(frame["method"])):
         own = frame[frame["method"] == name]
         mu = own["point"].astype(float)
         is_along = (mu > 0) & np.isfinite(mu)
@@ -163,7 +162,7 @@ def _penalty_panels(left, right, frame):
         direct = own[own["work"] == mu_path.DIRECT_FIT].iloc[0]
         for ax, column in ((left, "cost"), (right, "non_zeros")):
             style = style_of(method) | {"alpha": 0.8}
-            line = style | {"marker": "", "label": method}
+            line = style | {"marker": "", "label": "penalty method"}
             ax.plot(mu[is_along], own.loc[is_along, column], **line)
             ax.plot(mu[is_along].min() / 1.5, direct[column], **style)
     for ax in (left, right):
@@ -206,28 +205,88 @@ def excesses(frame):
     return figure
 
 
-def field_fronts(frame, size="parameters", cost="cost"):
-    """Cost against size of all methods (field)."""
+def field_fronts(frame, cost="cost"):
+    """Cost within budgets of parameters, with standard errors over splits (field, new-rows)."""
+    by_budget = {
+        size: costs.means(costs.by_split(frame, ("parameters", size), cost)) for size in PARAMETERS
+    }
     sets = list(frame["data"].unique())
     figure, axes = grid(len(sets))
     for data, ax in zip(sets, axes, strict=True):
-        for method, own in frame[frame["data"] == data].groupby("method", sort=False):
-            if method not in DRAWN:
-                continue
-            front = _front(own.sort_values([size, "cost"]))
-            costs = np.maximum(front[cost], LEAST["field"])
-            ax.plot(front[size], costs, label=method, **style_of(method))
-        ax.set(title=title(data), xlabel=size)
-        logarithmic(ax, "x")
+        for method in DRAWN:
+            found = [
+                (size, mean.loc[data, method], error.loc[data, method])
+                for size, (mean, error) in by_budget.items()
+                if data in mean.index and method in mean and np.isfinite(mean.loc[data, method])
+            ]
+            if found:
+                sizes, means, errors = (np.array(values) for values in zip(*found, strict=True))
+                drawn = np.maximum(means, LEAST["field"])
+                _with_whiskers(ax, sizes, drawn, yerr=errors, label=method, **style_of(method))
+        ax.set(title=title(data), xlabel="parameters, at most", xscale="log")
+        ax.set_xticks(PARAMETERS, [str(size) for size in PARAMETERS])
+        ax.minorticks_off()
         ax.set_ylabel("cost over k-means, %" if cost == "cost" else "cost on new rows, %")
     scale_costs(*axes)
     legend_of(figure, axes)
     return figure
 
 
+def _with_whiskers(ax, x, y, **style):
+    """Draw points with standard errors; those that are not known are left out."""
+    errors = {name: np.nan_to_num(style.pop(name)) for name in ("xerr", "yerr") if name in style}
+    ax.errorbar(x, y, elinewidth=0.7, capsize=1.5, **errors, **style)
+
+
+def effects(frame, budget=("parameters", 100)):
+    """How much more each method costs than oblique TAO, on fitted and on new rows; or None."""
+    figure, axes = grid(2, 2, 3.2)
+    for ax, column, words in zip(
+        axes, ("cost", "cost_new"), ("fitted rows", "new rows"), strict=True
+    ):
+        table = costs.by_split(frame, budget, column)
+        if "TAO oblique" not in table:
+            plt.close(figure)
+            return None
+        found = {m: costs.effect(table[m], table["TAO oblique"]) for m in table}
+        found.pop("TAO oblique")
+        found = {m: each for m, each in found.items() if np.isfinite(each.mean)}
+        names = sorted(found, key=lambda m: -found[m].mean)
+        for i, name in enumerate(names):
+            each = found[name]
+            _with_whiskers(ax, [each.mean], [i], xerr=[each.error], ls="", **style_of(name))
+        ax.set_yticks(range(len(names)), names)
+        ax.axvline(0, color="#888888", lw=0.6)
+        ax.set(title=words, xlabel="log cost ratio to oblique TAO")
+    return figure
+
+
+def time_quality(frame, budget=("leaves", 2)):
+    """Time of a fit and cost on new rows, both relative to CART (field); None without CART."""
+    found = costs.beside(frame, "CART", budget)
+    if found is None:
+        return None
+    figure, (ax,) = grid(1, 2, 3.4)
+    for method, row in found.iterrows():
+        _with_whiskers(
+            ax,
+            [row["time"]],
+            [row["cost"]],
+            xerr=np.array([[row["time_low"]], [row["time_high"]]]),
+            yerr=[row["cost_error"]],
+            ls="",
+            **style_of(method),
+        )
+        ax.annotate(method, (row["time"], row["cost"]), (4, 3), textcoords="offset points", size=6)
+    ax.axhline(0, color="#888888", lw=0.6)
+    logarithmic(ax, "x")
+    ax.set(xlabel="CPU time over that of CART", ylabel="log ratio of cost on new rows to CART")
+    return figure
+
+
 def critical_difference(frame, budget):
     """Average ranks over data sets, bars over methods that are level (field); None without any."""
-    table = field.main_field(frame, budget)
+    table = costs.main_field(frame, budget)
     if table is None:
         return None
     found = ranking(table)
@@ -270,12 +329,14 @@ FIGURES = {
     "mu_path": (mu_path.NAME, along_mu),
     "exkmc": (exkmc.NAME, excesses),
     "field_fronts": (FIELD, field_fronts),
-    "field_fronts_leaves": (FIELD, lambda frame: field_fronts(frame, "leaves")),
     "field_fronts_new": (FIELD, lambda frame: field_fronts(frame, cost="cost_new")),
+    "field_effects": (FIELD, effects),
+    "new_rows_effects": (NEW_ROWS, effects),
+    "time_quality": (FIELD, time_quality),
 }
 FIGURES |= {
     "field_{}_{}".format(*budget): (FIELD, lambda frame, b=budget: critical_difference(frame, b))
-    for budget, _ in field.budgets()
+    for budget in field.SHOWN
 }
 
 

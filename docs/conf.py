@@ -115,7 +115,7 @@ def parts_from_elsewhere(app, name, source):
         file, links = ELSEWHERE[name]
         source[0] = (ROOT / file).read_text(encoding="utf-8").replace("](docs/", f"]({links}")
     if name == "index" and not any((ROOT / "docs" / "results").glob("*.md")):
-        source[0] = source[0].replace("results/*\n", "")
+        source[0] = source[0].replace("results/index\n", "")
 
 
 def copy_notebooks(app):

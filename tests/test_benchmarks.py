@@ -1,5 +1,6 @@
 """The evidence: runs that are interrupted go on, tables of bundled data, what is rendered."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -9,15 +10,20 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import datasets, figures, readings
-from benchmarks.evidence import conclusions
+from benchmarks.evidence import answers, readme
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
-from benchmarks.evidence.pages import ablations, coverage, field, new_rows, oblique, ranks, words
+from benchmarks.evidence.pages import ablations, costs, coverage, field, oblique, ranks, words
 from benchmarks.evidence.pages.cart import cart_words
 from benchmarks.evidence.pages.equal_cost import compared
+from benchmarks.evidence.render import pages
 from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
+from benchmarks.evidence.tables import oblique as oblique_table
+from benchmarks.evidence.tables.field import split_of
 from benchmarks.evidence.tables.plan import Plan
 from tao_cluster.comparison import METHODS
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
 
 def silent(text):
@@ -80,11 +86,12 @@ def test_quick_table_and_its_page(tmp_path):
     """From the command line to the page; measured figures stand beside the paper's."""
     arguments = ["laber21-table1", "--quick", "--only", "iris", "--out", str(tmp_path)]
     command.main(arguments)
-    page = (tmp_path / "index.md").read_text()
+    page = (tmp_path / "laber21-table1.md").read_text()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
-    assert ["iris", "IMM", "1", "1.037", "1.04", "-0.003"] in cells
-    assert "2 of 2 means within 0.03" in page
-    assert "3 of 9 runs" in page
+    assert ["iris", "IMM", "1.037", "1.04", "-0.003", "1"] in cells
+    assert "2 of 2 means are within 0.03" in page
+    assert "(laber21-table1.md)" in (tmp_path / "index.md").read_text()
+    assert "3 of the 9 runs" in page
     assert "breast cancer: IMM, ExGreedy, DPTree (seed 1)" in page
     before = (tmp_path / "laber21-table1.csv").read_bytes()
     command.main(arguments)
@@ -100,16 +107,133 @@ def test_every_table_has_runs_of_their_own():
 
 
 @pytest.mark.slow
-def test_all_results_that_are_kept_are_rendered():
-    """The page in docs/results is that of its files, but while these are being added to."""
-    results = Path(__file__).parents[1] / "docs" / "results"
-    git = ["git", "-C", str(results), "status", "--porcelain", "--", "."]
+def test_pages_of_the_results_that_are_kept():
+    """They are those of the csv files, except while these change, and fit into the text."""
+    found = pages(RESULTS)
+    for name, page in found.items():
+        assert not wide_lines(page), name
+    git = ["git", "-C", str(RESULTS), "status", "--porcelain", "--", "."]
     if subprocess.run(git, capture_output=True, text=True, check=False).stdout:  # noqa: S603
         pytest.skip("docs/results is being worked on")
-    for name, table in TABLES.items():
-        frame = Results(results / f"{name}.csv").frame()
-        if len(frame):
-            assert table.section(frame) in (results / "index.md").read_text(encoding="utf-8")
+    for name, page in found.items():
+        assert page == (RESULTS / name).read_text(encoding="utf-8"), name
+
+
+def test_figures_of_readme_are_those_of_the_results():
+    """README has the tables that follow from the csv files, word by word."""
+    assert readme.tables(RESULTS) in readme.README.read_text(encoding="utf-8")
+
+
+# Characters of a table that fits into 740 pixels, and those of one space between two columns.
+WIDEST, GAP = 98, 2
+
+
+def wide_lines(page):
+    """Return the heads of tables that are too wide; words of a head can stand below each other."""
+    lines, wide = page.splitlines(), []
+    for i, line in enumerate(lines[:-1]):
+        if not (line.startswith("|") and set(lines[i + 1]) <= set("|:- ")):
+            continue
+        rows = [line]
+        for row in lines[i + 2 :]:
+            if not row.startswith("|"):
+                break
+            rows.append(row)
+        cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+        heads = [max((len(word) for word in head.split()), default=0) for head in cells[0]]
+        bodies = [
+            max((unbroken(row[c], is_name=c == 0) for row in cells[1:]), default=0)
+            for c in range(len(heads))
+        ]
+        widths = [max(pair) for pair in zip(heads, bodies, strict=True)]
+        if sum(widths) + GAP * len(widths) > WIDEST:
+            wide.append(line)
+    return wide
+
+
+def unbroken(cell, *, is_name):
+    """Length of the longest part of a cell that is not broken; names and sentences are."""
+    cell = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", cell)
+    longest = max(map(len, cell.split()), default=0)
+    if is_name or len(cell.split()) > 8:
+        return max(longest, min(len(cell), 20))
+    return max(map(len, re.split(r" \(|, ", cell)))
+
+
+def test_wide_tables_are_found():
+    rows = [{"a": "x" * 60, "b": "y" * 40}]
+    assert wide_lines(words.markdown(rows))
+    rows[0]["b"] = "y" * 30
+    assert not wide_lines(words.markdown(rows))
+    assert not wide_lines(words.markdown([{"many words in a head " * 8: "1"}]))
+
+
+def test_mixed_commits_are_reported():
+    """A page warns of several commits, of changes that were not committed, and of machines."""
+    frame = pd.DataFrame({"commit": ["a1", "a1", "b2+"], "machine": ["x", "x", "y"]})
+    text = coverage.commit_warning(frame)
+    assert "2 different commits" in text
+    assert "`b2+`" in text
+    assert "2 kinds of machines" in text
+    assert coverage.commit_warning(frame.iloc[:2]) == ""
+
+
+def test_means_have_standard_errors():
+    assert words.averaged([1.0, 2.0, 3.0]) == "2.00 ± 0.58"
+    assert words.averaged([2.0, np.nan]) == "2.00"
+    assert words.averaged([]) == "-"
+
+
+def test_published_algorithm_is_compared_by_its_nearest_setting():
+    """The mean over seeds counts; the setting of two rows is given; other starts do not count."""
+    rows = [
+        ("letter", "depth=6, lambda=5, 50 starts", 0, 4.0, 500),
+        ("letter", "depth=6, lambda=5, 50 starts", 1, 4.4, 500),
+        ("letter", "depth=6, lambda=5", 0, 4.06, 516),
+        ("fashion_mnist", "depth=5, lambda=100, 50 starts", 0, 4.0, 452),
+        ("fashion_mnist", "depth=4, lambda=10, 50 starts", 0, 5.2, 452),
+    ]
+    frame = pd.DataFrame(rows, columns=["data", "setting", "seed", "cost", "parameters"])
+    frame = frame.assign(method=oblique_table.PUBLISHED, leaves=40)
+    found = {each["paper"].cost: each for each in oblique.reproduction(frame)}
+    assert found[4.06]["distance"] == pytest.approx(4.2 / 4.06 - 1)
+    assert found[5.22]["distance"] == pytest.approx(1 - 4.0 / 5.22)
+    assert oblique.reached([found[4.06], found[5.22]]) == [1, 1]
+
+
+def test_own_data_sets(tmp_path):
+    """A folder of files: clusters from `k`, from classes or ten, columns are standardised."""
+    X = 100 * np.random.default_rng(0).normal(size=(50, 3))
+    np.savez(tmp_path / "a.npz", X=X, y=np.arange(50) % 4)
+    np.savez(tmp_path / "b.npz", X=X, k=5)
+    np.savez(tmp_path / "c.npz", X=X)
+    np.savez(tmp_path / "d.npz", other=X)
+    assert datasets.files(tmp_path) == ["a", "b", "c"]
+    found = {name: datasets.load(name, folder=tmp_path) for name in "abc"}
+    assert [k for _, k, _ in found.values()] == [4, 5, 10]
+    assert found["a"][0].std(axis=0) == pytest.approx(np.ones(3))
+    with pytest.raises(FileNotFoundError, match="not a known data set"):
+        datasets.load("e", folder=tmp_path)
+    arguments = ["new-rows", "--sets", "b", "--seeds", "1", "--only", "ExShallow"]
+    command.main([*arguments, "--data", str(tmp_path), "--out", str(tmp_path / "out")])
+    frame = Results(tmp_path / "out" / "new-rows.csv").frame()
+    assert frame[["data", "clusters", "rows"]].to_numpy().tolist() == [["b", 5, 25]]
+
+
+def test_splits_of_all_methods(tmp_path):
+    """Two thirds are fitted, five splits; small data have three seeds of each random method."""
+    workshop = Workshop(None, tmp_path)
+    cases = [workshop.case("iris", split=i) for i in (0, 1)]
+    assert [(len(case.X), len(case.new)) for case in cases] == [(100, 50)] * 2
+    assert (cases[0].X != cases[1].X).any()
+    runs = pd.DataFrame(
+        [dict(zip(KEY, run.key, strict=True)) for run in TABLES["field"].runs(Plan())]
+    )
+    runs["split"] = split_of(runs)
+    of_tao = runs[runs["method"] == "TAO axis"].groupby("data")
+    assert (of_tao["split"].nunique() == 5).all()
+    assert (of_tao["seed"].nunique() >= 3).all()
+    assert len(of_tao.get_group("digits")) == 15
 
 
 def test_readings_are_compared_with_the_settings_of_the_paper(capsys):
@@ -170,8 +294,9 @@ def made_field():
             "clusters": 3,
             "leaves": 3 * size,
             "parameters": 9 * size - 2,
-            "wad": 2.0,
-            "waes": 1.5,
+            "setting": "sizes",
+            "seed": 0,
+            "seconds": 1.0,
         }
         for data in ("iris", "wine", "digits")
         for cost, method in enumerate(("TAO oblique", "CART", "IMM"), 1)
@@ -181,22 +306,42 @@ def made_field():
     return pd.DataFrame(rows)
 
 
-def test_field_counts_the_cheapest_tree_within_a_budget():
+def test_the_cheapest_tree_on_fitted_rows_within_a_budget_counts():
     frame = made_field()
-    one, two = (field.costs(frame, ("leaves", times)) for times in (1, 2))
-    assert one.loc["iris"].tolist() == [1, 2, 3]
-    assert two.loc["iris"].tolist() == [0.5, 1, 3]
-    assert field.costs(frame, ("parameters", 6)).empty
-    assert field.costs(frame, ("leaves", 1), "cost_new").loc["wine", "CART"] == 8
-    text = field.section(frame)
-    assert "3 data sets: iris (100 x 4, k = 3), wine" in text
-    assert "No ranking: fewer than 5 data sets" in text
-    assert "3/0/0" in text
+    one, two = (costs.by_split(frame, ("leaves", times)) for times in (1, 2))
+    assert one.loc[("iris", 0)].tolist() == [1, 2, 3]
+    assert two.loc[("iris", 0)].tolist() == [0.5, 1, 3]
+    assert costs.by_split(frame, ("parameters", 6)).empty
+    assert costs.by_split(frame, ("leaves", 1), "cost_new").loc[("wine", 0), "CART"] == 8
+    text = field.field_section(frame)
+    assert "1 random split per data set" in text
+    assert "3/0/0" not in text  # on new rows the order is the other way round
+    assert str(costs.against_best(frame, ("leaves", 1), "TAO oblique")) == "3/0/0"
+    assert str(costs.against_best(frame, ("leaves", 1), "TAO oblique", "cost_new")) == "0/0/3"
+    assert costs.losses(frame, ("leaves", 1), "TAO oblique")["wine"] == "IMM"
+    # The best other method is chosen on the fitted rows, not on the new ones.
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    assert ["iris", "9.50", "9.00", "9.00 (CART)"] in cells
     more = pd.concat([frame, *(frame.assign(data=frame["data"] + name) for name in ("a", "b"))])
-    text = field.section(more)
-    assert "TAO oblique 1.0, CART 2.0, IMM 3.0" in text
-    assert "IMM 1.0, CART 2.0, TAO oblique 3.0" in text  # on new rows
-    assert "No method is cheaper than the better of the two TAO methods" in text
+    whole = costs.main_field(more, ("leaves", 1))
+    assert ranks.ranking(whole).ranks.to_dict() == {"TAO oblique": 1, "CART": 2, "IMM": 3}
+
+
+def test_seeds_are_averaged_per_split():
+    """A tree is chosen in each run; errors are over splits, not over seeds."""
+    frame = made_field()
+    frame = frame[frame["leaves"] == 3]
+    runs = [
+        frame.assign(
+            cost=frame["cost"] + 4 * split + 2 * seed, seed=seed, setting=f"a, split {split}"
+        )
+        for split in (0, 1)
+        for seed in (0, 1)
+    ]
+    table = costs.by_split(pd.concat(runs), ("leaves", 1))
+    assert table["CART"].loc["iris"].tolist() == [3, 7]
+    mean, error = costs.means(table)
+    assert (mean.loc["iris", "CART"], error.loc["iris", "CART"]) == (5, 2)
 
 
 def test_effects_on_new_rows_are_means_over_data_sets():
@@ -211,30 +356,32 @@ def test_effects_on_new_rows_are_means_over_data_sets():
     frame = pd.concat(splits)
     is_wine = frame["data"] == "wine"
     frame["cost_new"] = frame["cost_new"].where(~is_wine | (frame["method"] != "TAO oblique"), 0.0)
-    table = new_rows.by_split(frame, ("leaves", 1), "cost_new")
+    table = costs.by_split(frame, ("leaves", 1), "cost_new")
     assert table.loc[("wine", 1)].to_dict() == {"TAO oblique": 0, "CART": 3, "IMM": 0}
-    found = new_rows.effect(table["TAO oblique"], table["CART"])
+    found = costs.effect(table["TAO oblique"], table["CART"])
     sets = np.log([1 / 2, 1 / 2, 1 / 2 / np.sqrt(2)])  # wine: log(1/2) and log(1/4) in the mean
     sets[2] = np.log([1 / 2, 1 / 4]).mean()
     assert found.mean == pytest.approx(sets.mean())
     assert found.error == pytest.approx(sets.std(ddof=1) / np.sqrt(3))
     assert (found.wins, found.losses) == (6, 0)
     table.loc[("iris", 0), "CART"] = np.inf  # no tree of that size: the run does not count
-    assert new_rows.effect(table["TAO oblique"], table["CART"]).wins == 5
-    mean, error = new_rows.means(table)
+    assert costs.effect(table["TAO oblique"], table["CART"]).wins == 5
+    mean, error = costs.means(table)
     assert (mean.loc["wine", "IMM"], error.loc["wine", "IMM"]) == (1.5, 1.5)
-    text = new_rows.section(frame)
-    assert "3 data sets: iris, wine and digits; 2 splits of each" in text
-    assert f"| {sets.mean():+.2f} ± {found.error:.2f} (6 : 0) |" in text
+    text = field.new_rows_section(frame)
+    assert "2 random splits per data set" in text
+    assert f"{sets.mean():.2f} ± {found.error:.2f} (6 : 0)" in text
 
 
-def test_conclusions_say_where_we_lose():
+def test_answers_say_where_we_lose():
     frame = made_field()
     frame["method"] = frame["method"].replace({"TAO oblique": "CART", "CART": "TAO axis"})
-    found = conclusions.conclusions({name: frame.head(0) for name in TABLES} | {"field": frame})
-    text = " ".join(f"{each.text} {each.details}" for each in found)
-    assert "k leaves: TAO axis 0/0/3" in text
-    assert "TAO axis 18 on seen rows and 18 on new ones" in text
+    frame["cost_new"] = frame["cost"]
+    frames = {name: frame.head(0) for name in TABLES} | {"field": frame}
+    *_, lost = answers.answers(frames)
+    assert lost.question == "Where does it lose?"
+    text = " ".join(lost.sentences)
+    assert "TAO axis: the best other method costs less on 3 of 3 data sets (iris, wine and" in text
 
 
 def test_corrected_p_values():
@@ -248,12 +395,12 @@ def test_a_method_without_a_small_tree_is_last():
     frame = pd.concat([frame, frame[frame["data"] == "digits"].assign(data="mice")])
     frame = frame[(frame["method"] != "IMM") | (frame["data"] != "iris")]
     frame.loc[(frame["data"] == "wine") & (frame["method"] == "CART"), "parameters"] = 1000
-    table = field.contest(frame, ("parameters", 7))
+    table = costs.means(costs.by_split(frame, ("parameters", 7)))[0]
     assert np.isinf(table.loc["wine", "CART"])
     assert np.isnan(table.loc["iris", "IMM"])
     duel = ranks.duel(table["CART"], table["IMM"])
     assert str(duel) == "2/0/1"
-    assert next(field.fields(table), None) is None  # of four sets there is no ranking
+    assert next(costs.fields(table), None) is None  # of four sets there is no ranking
 
 
 def made_ablation(cost, factor, seeds=(0, 1, 2), method="x"):
@@ -301,14 +448,14 @@ def test_seeds_of_other_machines_are_not_compared():
     assert ablations.beside(base, base).is_same
     text = ablations.section(pd.concat([base, base.assign(method="same"), other]))
     assert "no effect" in text
-    assert "2 (1 more on another machine)" in text
+    assert "2 (+1)" in text
 
 
 def test_coverage_counts_what_is_missing():
     planned = runs_of(None, 3)
     frame = pd.DataFrame([dict(zip(KEY, planned[0].key, strict=True))])
     text = coverage.coverage(frame, planned)
-    assert "1 of 3 runs" in text
+    assert "1 of the 3 runs" in text
     assert "data: method (seeds 1 to 2)" in text
 
 
@@ -336,9 +483,9 @@ def test_which_setting_of_cart_gives_the_papers_figure():
         }
     )
     text = cart_words(ours, papers, ["letter"])
-    assert "CART: 1 of 2 figures; CART, entropy: 1 of 2 figures" in text
-    assert "letter with 26 leaves 31.00 for 30.00; 1 of 1 difference" in text
-    assert "but not on letter" in text
+    assert "CART 1 of 2 figures; CART, entropy 1 of 2 figures" in text
+    assert "letter with 26 leaves (31.00 instead of 30.00)" in text
+    assert "On letter another free clustering cannot be the cause" in text
 
 
 def test_papers_figures_have_sources():
@@ -392,3 +539,16 @@ def test_colours_tell_methods_apart():
     own = [look["color"] for look in looks if look != same]
     assert len(set(own)) == len(own)
     assert set(figures.DRAWN) <= known
+
+
+def test_time_of_a_path_is_that_of_all_its_trees():
+    """Rows of a path have a share of its time; the time relative to CART is that of the path."""
+    frame = pd.concat([made_field().assign(data=name) for name in "abcde"]).drop_duplicates(
+        ["data", "method", "leaves"]
+    )
+    is_path = frame["method"] == "TAO oblique"
+    frame["setting"] = frame["setting"].where(~is_path, "path")
+    found = costs.beside(frame, "CART", ("leaves", 2))
+    assert found.loc["TAO oblique", "time"] == pytest.approx(2)
+    assert found.loc["IMM", "time"] == pytest.approx(1)
+    assert found.loc["CART", "cost"] == 0

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 _PACKAGES = ("tao-cluster", "numpy", "scipy", "scikit-learn", "numba", "liblinear-official")
+_PACKAGES += ("gemclus", "segmtree", "obliquetree", "pycontree")  # programs of other authors
 
 
 def provenance():
@@ -23,17 +24,23 @@ def provenance():
 
 @functools.cache
 def commit():
-    """Short hash of the checkout; "+" where files of the packages differ from it."""
+    """Short hash of the last commit that changed the packages; "+" if their files differ from it.
+
+    Commits of pages and tests between two nights of runs do not change the results.
+    """
     git = ["git", "-C", str(Path(__file__).parents[2])]
-    changes = ["status", "--porcelain", "--", "tao_cluster", "greedy"]
+    packages = ["--", "tao_cluster", "greedy"]
     try:
         found, changed = (
             subprocess.run([*git, *rest], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
-            for rest in (["rev-parse", "--short", "HEAD"], changes)
+            for rest in (
+                ["log", "-1", "--format=%h", *packages],
+                ["status", "--porcelain", *packages],
+            )
         )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return found + ("+" if changed else "")
+    return (found or "unknown") + ("+" if changed else "")
 
 
 @functools.cache

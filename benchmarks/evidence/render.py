@@ -1,18 +1,24 @@
-"""docs/results: what the .csv files say, as a page with figures (python -m benchmarks render)."""
+"""docs/results: a page per csv file, an overview, and figures (python -m benchmarks render)."""
 
 from pathlib import Path
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from benchmarks.evidence.answers import answers, overview_figures
 from benchmarks.evidence.catalogue import TABLES
-from benchmarks.evidence.conclusions import conclusions
-from benchmarks.evidence.pages.coverage import coverage, cpu_seconds, provenance
+from benchmarks.evidence.pages.coverage import (
+    commit_warning,
+    coverage,
+    cpu_seconds,
+    provenance,
+)
 from benchmarks.evidence.runs import Results
 from benchmarks.evidence.tables.plan import Plan
 from benchmarks.figures import FIGURES, draw
 
 _FORMAT = "svg"
-# Nothing here is HTML: the page is Markdown.
+# Nothing here is HTML: the pages are Markdown.
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     undefined=StrictUndefined,
@@ -24,7 +30,7 @@ _TEMPLATES = Environment(
 
 
 def render(folder, is_quick=False):
-    """Write index.md and its figures beside the .csv files of a folder.
+    """Write index.md, a page per table and the figures beside the csv files of a folder.
 
     Parameters
     ----------
@@ -35,30 +41,35 @@ def render(folder, is_quick=False):
     -------
     path of index.md
     """
-    frames = {name: Results(Path(folder, f"{name}.csv")).frame() for name in TABLES}
     for name in FIGURES:
         draw(name, folder, folder, _FORMAT)
-    sections = [
-        {
-            "name": table.name,
-            "title": table.title,
-            "coverage": coverage(frames[table.name], table.runs(Plan(quick=is_quick))),
-            "provenance": provenance(frames[table.name]),
-            "text": table.section(frames[table.name]),
-        }
-        for table in TABLES.values()
-        if len(frames[table.name])
-    ]
-    missing = [name for name, frame in frames.items() if frame.empty]
+    for name, page in pages(folder, is_quick).items():
+        Path(folder, name).write_text(page, encoding="utf-8")
+    return Path(folder, "index.md")
+
+
+def pages(folder, is_quick=False):
+    """Return the text of each page: dict of file name to str."""
+    frames = {name: Results(Path(folder, f"{name}.csv")).frame() for name in TABLES}
+    measured = [table for table in TABLES.values() if len(frames[table.name])]
+    found = {}
+    for table in measured:
+        frame = frames[table.name]
+        found[f"{table.name}.md"] = _TEMPLATES.get_template("page.md.jinja").render(
+            table=table,
+            warning=commit_warning(frame),
+            text=table.section(frame),
+            coverage=coverage(frame, table.runs(Plan(quick=is_quick))),
+            provenance=provenance(frame),
+        )
     hours = sum(cpu_seconds(name, frame) for name, frame in frames.items()) / 3600
-    page = _TEMPLATES.get_template("index.md.jinja").render(
-        sections=sections,
-        missing=missing,
-        conclusions=conclusions(frames),
+    found["index.md"] = _TEMPLATES.get_template("index.md.jinja").render(
+        answers=answers(frames),
+        figures=overview_figures(frames),
+        warning=commit_warning(pd.concat([frames[t.name] for t in measured])) if measured else "",
+        pages=measured,
+        missing=[name for name, frame in frames.items() if frame.empty],
         hours=f"{hours:.1f}",
         quick=is_quick,
     )
-    path = Path(folder, "index.md")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
-    return path
+    return found

@@ -1,11 +1,19 @@
-"""The section of ablations: every setting beside the defaults, in size, new cost and time."""
+"""The page of ablations: every setting beside the defaults, in size, new cost and time."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks.evidence.pages.equal_cost import Comparison, compared
-from benchmarks.evidence.pages.words import counted, listed, markdown, number, title
+from benchmarks.evidence.pages.words import (
+    counted,
+    folded,
+    listed,
+    markdown,
+    number,
+    title,
+    with_error,
+)
 
 DEFAULT = "default"
 
@@ -80,38 +88,40 @@ def pooled(comparisons):
 
 
 def section(frame):
-    """The section, Markdown."""
+    """Return the page as Markdown."""
     found = all_beside(frame)
+    sets = listed(title(data) for data in frame["data"].unique())
     words = (
-        "One setting changed at a time, on 80 % of the rows, at three lambdas. *Size* is the "
-        "number of parameters at the costs of the default's trees, over the default's: the mean "
-        "distance of two lines, of log parameters over log cost, each fitted to the trees of all "
-        "seeds of a setting. *Reached* tells how many of the default's costs lie within the range "
-        "of the setting's; for the others all its trees are dearer, or all cheaper. Where fewer "
-        "than two thirds are reached there is no ratio, since those that are would be no fair "
-        "sample. *Size, new rows* is the same at equal cost of the other 20 % of the rows. *Time* "
-        "is CPU seconds over the default's. A seed counts if the default was run on the "
-        "same machine: on another one sums are added up in another order, and the search finds "
-        "other trees."
+        f"One setting is changed at a time, on 80 % of the rows of {sets}, at three lambdas. "
+        "*Size* is the number of parameters at the costs of the default's trees, over the "
+        "default's: above 1 the setting makes trees larger. *Size, new rows* is the same at equal "
+        "cost of the other 20 % of the rows. *Time* is CPU seconds over the default's."
     )
-    parts = [words + _other_commits(frame), "### Over the data sets", *_summary(frame, found)]
+    method = (
+        "A line of log parameters over log cost is fitted to the trees of all seeds of a setting. "
+        "The size is the mean distance of two lines. *Reached* counts the costs of the default "
+        "within the range of the setting's costs. There is no size if fewer than two thirds are "
+        "reached, because these would not be a fair sample. A seed counts if the default was run "
+        "on the same machine: another processor adds up sums in another order, and the search "
+        "then finds other trees."
+    )
+    parts = [words, search_words(found), _summary(found), method + _other_commits(frame)]
     for data, part in frame.groupby("data", sort=False):
         default = part[part["method"] == DEFAULT]
         if default.empty:
             continue
-        k = f"{default['clusters'].iloc[0]:.0f}"
-        n = counted(default["seed"].nunique(), "seed")
-        parts.append(f"### {title(data)}, k = {k}, {n} of the default")
         rows = [
             _line(method, own, found[method][data])
             for method, own in part.groupby("method", sort=False)
         ]
-        parts.append(markdown(rows))
+        k = f"{default['clusters'].iloc[0]:.0f}"
+        n = counted(default["seed"].nunique(), "seed")
+        parts.append(folded(f"{title(data)}, k = {k}, {n} of the default", markdown(rows)))
     return "\n\n".join(parts)
 
 
 def _other_commits(frame):
-    """Which settings were run at another commit than the default of their data set and seed."""
+    """Say which settings were run at another commit than the default of their data and seed."""
     key = ["data", "seed"]
     default = frame[frame["method"] == DEFAULT].groupby(key)["commit"].first().rename("default's")
     both = frame.join(default, on=key)
@@ -119,58 +129,67 @@ def _other_commits(frame):
     methods = list(other["method"].unique())
     if not methods:
         return ""
-    return f" Run at another commit than the default of the same set and seed: {listed(methods)}."
+    return f" Settings that were run at another commit than the default: {listed(methods)}."
 
 
-def _summary(frame, found):
+def size_of(found, method, kind="seen"):
+    """Return the geometric mean of a setting's size over data sets, and its relative error."""
+    return pooled([getattr(own, kind) for own in found[method].values()])
+
+
+def search_words(found):
+    """Say what the search changes on fitted and on new rows, and what it takes."""
+    name = "no search"
+    if name not in found:
+        return ""
+    seen, new = (size_of(found, name, kind) for kind in ("seen", "new"))
+    share = 1 - np.exp(np.mean(np.log([own.seconds for own in found[name].values()])))
+    is_clear = abs(np.log(new[0])) > 2 * new[1]
+    verdict = "This is more" if is_clear else "This is **no certain gain**: it is not more"
+    return (
+        f"*Search.* Without it, trees are {ratio_words(*seen)} times as large at equal cost of the "
+        f"fitted rows, and {ratio_words(*new)} times at equal cost of new rows. {verdict} than two "
+        f"standard errors on new rows. The search takes {share:.0%} of the time of a fit."
+    )
+
+
+def _summary(found):
     rows = []
     for method, by_set in found.items():
         each = list(by_set.values())
-        seeds = sorted({len(own.seeds) for own in each})
-        cells = {"setting": method, "data sets": str(len(each))}
-        cells["seeds"] = " to ".join(dict.fromkeys(map(str, (seeds[0], seeds[-1]))))
+        cells = {"setting": method}
+        is_same = all(own.is_same for own in each) and method != DEFAULT
         for words, kind in (("size", "seen"), ("size, new rows", "new")):
-            comparisons = [getattr(own, kind) for own in each]
-            n_sets = sum(np.isfinite(own.ratio) for own in comparisons)
-            cells[words] = with_error(*pooled(comparisons))
-            cells[words] += f", {n_sets} of {len(each)} sets" if 0 < n_sets < len(each) else ""
-            reached = sum(own.reached for own in comparisons)
-            cells[f"reached{words.removeprefix('size')}"] = (
-                f"{reached} of {sum(own.total for own in comparisons)}"
-            )
+            n_sets = sum(np.isfinite(getattr(own, kind).ratio) for own in each)
+            cells[words] = "no effect" if is_same else ratio_words(*size_of(found, method, kind))
+            cells[words] += f" ({n_sets} of {len(each)} sets)" if 0 < n_sets < len(each) else ""
         cells["time"] = number(float(np.exp(np.mean(np.log([own.seconds for own in each])))))
-        cells["no effect on"] = listed(title(d) for d, own in by_set.items() if own.is_same)
-        rows.append(cells if method != DEFAULT else cells | {"no effect on": ""})
+        seeds = sorted({len(own.seeds) for own in each})
+        cells["seeds"] = " to ".join(dict.fromkeys(map(str, (seeds[0], seeds[-1]))))
+        rows.append(cells)
     words = (
-        f"Geometric means over {listed(title(data) for data in frame['data'].unique())}, ± their "
-        'standard error over seeds (none with one seed). "3 of 4 sets": on another one too few '
-        "costs are reached; a dash: on all."
+        "Geometric means over the data sets; ± is the standard error over seeds. A dash: too few "
+        "costs are reached on all data sets."
     )
-    return [words, markdown(rows)]
+    return f"{words}\n\n{markdown(rows)}"
 
 
-def with_error(mean, error):
-    """A ratio and its standard error, which is small, so that it is as large in the ratio."""
-    if np.isnan(mean):
-        return "-"
-    return number(mean) + ("" if np.isnan(error) else f" ± {mean * error:.2f}")
+def ratio_words(mean, error):
+    """A ratio and its standard error; `error` is that of the logarithm and small."""
+    return with_error(mean, mean * error)
 
 
 def _line(method, part, own):
     """A line of a data set's table; means over lambdas are of all seeds that there are."""
     is_default = method == DEFAULT
-    apart = f" ({own.apart} more on another machine)" if own.apart else ""
     return {
         "setting": method,
-        "seeds": f"{len(own.seeds)}{apart}",
         "size": "no effect" if own.is_same and not is_default else number(own.seen.ratio),
-        "reached": own.seen.counts,
+        "reached": f"{own.seen.reached} of {own.seen.total}",
         "size, new rows": number(own.new.ratio),
-        "reached ": own.new.counts,
         "time": number(own.seconds),
         "cost %": " / ".join(number(value) for value in _by_lambda(part, "cost")),
-        "new rows %": " / ".join(number(value) for value in _by_lambda(part, "cost_new")),
-        "parameters": " / ".join(number(value, 0) for value in _by_lambda(part, "parameters")),
+        "seeds": f"{len(own.seeds)}" + (f" (+{own.apart})" if own.apart else ""),
     }
 
 

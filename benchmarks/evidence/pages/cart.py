@@ -1,4 +1,4 @@
-"""Whether some setting of CART gives the papers' figures of it: a paragraph of two sections."""
+"""Whether some setting of CART gives the papers' figures of it: a paragraph of two pages."""
 
 from benchmarks.evidence.pages.words import counted, listed, number, title
 from benchmarks.evidence.tables.cart import VARIANTS
@@ -7,7 +7,7 @@ SAME = 0.02  # percent: what rounding and the last bits of a free clustering exp
 
 
 def cart_words(frame, papers, same_free=()):
-    """Count the paper's figures of CART that each setting comes to.
+    """Count the paper's figures of CART that each setting reproduces.
 
     Parameters
     ----------
@@ -15,7 +15,7 @@ def cart_words(frame, papers, same_free=()):
     papers : DataFrame, the paper's rows of CART
     same_free : list of str, data sets whose free clustering is the paper's
     """
-    texts, most, away, dearer = [], [], [], 0
+    counts, most, away = [], [], []
     for method in ("CART", *VARIANTS):
         ours = frame[frame["method"] == method]
         same, n = 0, 0
@@ -28,21 +28,20 @@ def cart_words(frame, papers, same_free=()):
             same += abs(cost - row.cost) <= SAME
             if method == "CART" and abs(cost - row.cost) > SAME:
                 where = f"{title(row.data)} with {row.leaves:.0f} leaves"
-                away.append(f"{where} {number(cost)} for {number(row.cost)}")
-                dearer += cost > row.cost
+                away.append(f"{where} ({number(cost)} instead of {number(row.cost)})")
         most.append(same)
         if n:
-            texts.append(f"{method}: {same} of {counted(n, 'figure')}")
-    if not texts:
+            counts.append(f"{method} {same} of {counted(n, 'figure')}")
+    if not counts:
         return ""
-    text = "The paper fits scikit-learn's tree to the labels and names `max_leaf_nodes` alone. "
-    text += f"Figures of the paper that a setting comes to within {SAME} %: {'; '.join(texts)}. "
+    text = (
+        "*CART in the paper.* The paper fits scikit-learn's tree to the labels and gives "
+        f"`max_leaf_nodes` only. Settings that reproduce its figures within {SAME} %: "
+        f"{'; '.join(counts)}."
+    )
     if away:
-        text += (
-            f"What CART with the defaults costs here, for the paper's: {listed(away)}; "
-            f"{dearer} of {counted(len(away), 'difference')} are to the disadvantage of the "
-            "baseline. Another free clustering may be the cause"
-        )
-        text += f", but not on {listed(map(title, same_free))}" if len(same_free) else ""
-        text += f"; **no setting tried gives more than {max(most)} of the figures**."
+        text += f" CART with the defaults differs on {listed(away)}."
+        if same_free:
+            names = listed(map(title, same_free))
+            text += f" On {names} another free clustering cannot be the cause."
     return text

@@ -1,15 +1,15 @@
-"""Which of the planned runs are in a file, and what they took: said above every table."""
+"""Where results come from: which planned runs a file has, their commits, machines and time."""
 
 from benchmarks.evidence.measures import RESULT
-from benchmarks.evidence.pages.words import counted, title
+from benchmarks.evidence.pages.words import counted, listed, title
 from benchmarks.evidence.runs import KEY, keys
 from benchmarks.evidence.tables import mu_path
 
-MOST_TOLD = 12
+MOST_SHOWN = 12
 
 
 def coverage(frame, planned):
-    """What is there of a table, and what is not: a paragraph.
+    """Say which of the planned runs are in the file: a paragraph.
 
     Parameters
     ----------
@@ -19,18 +19,18 @@ def coverage(frame, planned):
     there = keys(frame)
     missing = [run for run in planned if run.key not in there]
     n_there = len(planned) - len(missing)
-    text = f"{n_there} of {counted(len(planned), 'run')} of this table are in its file."
+    text = f"The file has {n_there} of the {counted(len(planned), 'run')} of this table."
     extra = len(there) - n_there
     if extra:
-        text += f" {counted(extra, 'run')} more are there, of other settings or seeds."
+        text += f" It also has {counted(extra, 'run')} with other settings or seeds."
     if missing:
         seeds = {}
         for run in missing:
             seeds.setdefault((title(run.data), run.method), []).append(run.seed)
         groups = _grouped(seeds)
-        told = "; ".join(groups[:MOST_TOLD])
-        rest = len(groups) - MOST_TOLD
-        text += f" Not yet: {told}" + (f"; and {rest} more groups." if rest > 0 else ".")
+        rest = len(groups) - MOST_SHOWN
+        more = f"; and {counted(rest, 'more group')}" if rest > 0 else ""
+        text += f" Missing: {'; '.join(groups[:MOST_SHOWN])}{more}."
     return text
 
 
@@ -66,10 +66,36 @@ def cpu_seconds(name, frame):
 
 
 def provenance(frame):
-    """With what the runs were done: a sentence."""
-    parts = []
-    for name, words in (("date", "on"), ("commit", "commit"), ("machine", "machine:")):
-        values = list(dict.fromkeys(frame[name].dropna().astype(str)))
-        parts.append(f"{words} {', '.join(values)}")
-    versions = list(dict.fromkeys(frame["versions"].dropna().astype(str)))
-    return f"Done {'; '.join(parts)}; {' | '.join(versions)}."
+    """Say when, where and with which versions the runs were made: a paragraph."""
+    dates = sorted(set(frame["date"].dropna().astype(str)))
+    days = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    machines, versions = (_values(frame, name) for name in ("machine", "versions"))
+    commits = listed(f"`{commit}`" for commit in commits_of(frame))
+    return (
+        f"Measured on {days} at commit {commits}. Machine: {'; '.join(machines)}. Versions: "
+        f"{' | '.join(versions)}."
+    )
+
+
+def commits_of(frame):
+    """Return the commits that measured the rows of a file, the one of most rows first."""
+    return list(frame["commit"].fillna("unknown").astype(str).value_counts().index)
+
+
+def commit_warning(frame):
+    """Warn if the rows do not come from one committed state of the packages; else ""."""
+    commits = commits_of(frame)
+    changed = [commit for commit in commits if commit.endswith("+")]
+    texts = []
+    if len(commits) > 1:
+        texts.append(f"These results were measured at {len(commits)} different commits.")
+    if changed:
+        texts.append(f"Uncommitted changes: {listed(f'`{commit}`' for commit in changed)}.")
+    machines = _values(frame, "machine")
+    if len(machines) > 1:
+        texts.append(f"The runs were made on {len(machines)} kinds of machines.")
+    return " ".join(["**Warning.**", *texts]) if texts else ""
+
+
+def _values(frame, name):
+    return list(dict.fromkeys(frame[name].dropna().astype(str)))

@@ -1,291 +1,229 @@
-"""The section of field: cost at equal size, on the rows of the fits and on new ones; who wins."""
+"""The pages of field and new-rows: costs of all methods at equal size, on fitted and new rows."""
 
 import numpy as np
-import pandas as pd
 
-from benchmarks.evidence.pages.ranks import duel, holm, levelled, ranking
-from benchmarks.evidence.pages.words import counted, listed, markdown, number, title
-from benchmarks.evidence.tables.field import DEEPER, PARAMETERS, PATHS, PEER, TIMES
+from benchmarks.evidence.pages.costs import (
+    FEWEST_SETS,
+    OURS,
+    SIGNIFICANT,
+    against_all,
+    against_best,
+    better_than,
+    budgets,
+    by_split,
+    fields,
+    means,
+    rivals,
+)
+from benchmarks.evidence.pages.ranks import ranking
+from benchmarks.evidence.pages.words import (
+    counted,
+    figure,
+    folded,
+    listed,
+    markdown,
+    number,
+    title,
+    with_error,
+)
+from benchmarks.evidence.tables.field import NAME, split_of
+from benchmarks.evidence.tables.new_rows import NAME as NEW_ROWS
+from benchmarks.evidence.tables.peers import PEERS
 
-OURS = ("TAO oblique", "TAO axis")
-OTHER_OBLIQUE = "SpEx oblique"
-FEWEST_SETS = 5  # for a ranking
-SIGNIFICANT = 0.05
+SHOWN = (("leaves", 2), ("parameters", 100))  # the budgets whose costs are shown per data set
 
 
-def budgets():
-    """(budget, what to call it) of all comparisons."""
-    for times in TIMES:
-        yield ("leaves", times), "k leaves" if times == 1 else f"{times} k leaves"
-    for size in PARAMETERS:
-        yield ("parameters", size), f"{size} parameters"
+def field_section(frame):
+    """Return the page of field as Markdown."""
+    n_splits = split_of(frame).nunique()
+    rows = "two thirds of the rows are fitted, and one third is new"
+    if n_splits == 1:
+        rows = "a fixed part of the rows is fitted, and the others are new"
+    peers = [name for name in PEERS if name in set(frame["method"])]
+    words = f"{counted(n_splits, 'random split')} per data set: {rows}."
+    if peers:
+        words += (
+            f" {listed(peers)} {'is a program' if len(peers) == 1 else 'are programs'} of other "
+            "authors, run in the same process on small data sets."
+        )
+    return _section(frame, NAME, words)
 
 
-def at(frame, budget):
-    """The cheapest tree of each method and data set within a budget: figures by (data, method).
-
-    Parameters
-    ----------
-    budget : tuple of ("leaves", multiple of k) or ("parameters", number)
-    """
-    kind, size = budget
-    limit = size * frame["clusters"] if kind == "leaves" else size
-    small = frame[frame[kind] <= limit].sort_values("cost", kind="stable")
-    return small.groupby(["data", "method"], sort=False).first()
+def new_rows_section(frame):
+    """Return the page of new-rows as Markdown."""
+    words = (
+        f"Small samples: {counted(split_of(frame).nunique(), 'random split')} per data set. Half "
+        "of the rows, at most 800, are fitted, and as many other rows are new."
+    )
+    return _section(frame, NEW_ROWS, words)
 
 
-def costs(frame, budget, column="cost"):
-    """DataFrame of costs, a row a data set, a column a method; NaN where there is no such tree."""
-    order = frame["method"].unique()
+def _section(frame, name, words):
     sets = frame["data"].unique()
-    found = at(frame, budget)[column].unstack("method")
-    return found.reindex(index=sets, columns=[name for name in order if name in found])
-
-
-def contest(frame, budget, column="cost"):
-    """Costs of a budget for rankings: infinite where a method was run and has no such tree.
-
-    Data sets on which less than half of the methods have one are left out: where k leaves alone
-    have more parameters than the budget, only trees that give up clusters are small enough.
-    """
-    found = costs(frame, budget, column)
-    was_run = frame.groupby(["data", "method"]).size().unstack("method").notna()
-    was_run = was_run.reindex(index=found.index, columns=found.columns, fill_value=False)
-    enough = found.notna().sum(axis=1) >= was_run.sum(axis=1) / 2
-    return found.where(found.notna() | ~was_run, np.inf)[enough]
-
-
-def fields(table):
-    """Tables to rank: methods that were run on at least so many of the sets, on what all have.
-
-    The first has the methods of all sets; each further one takes in methods that have fewer.
-    """
-    n_sets = table.notna().sum()
-    for n in sorted(set(n_sets), reverse=True):
-        whole = table.loc[:, n_sets >= n].dropna()
-        if len(whole) >= FEWEST_SETS and whole.shape[1] > 2:
-            yield whole
-
-
-def main_field(frame, budget, column="cost"):
-    """The table with the most data sets; None if there is nothing to rank."""
-    return next(fields(contest(frame, budget, column)), None)
-
-
-def section(frame):
-    """The section, Markdown."""
-    sets = frame.drop_duplicates("data")
-    described = [
-        f"{title(row.data)} ({row.rows:.0f} x {row.columns:.0f}, k = {row.clusters:.0f})"
-        for row in sets.itertuples()
-    ]
+    prefix = name.replace("-", "_")
     parts = [
-        f"{counted(len(sets), 'data set')}: {listed(described)}; the rows that are counted are the "
-        "80 % that all fits see. One k-means (best of ten starts) of these rows is explained by "
-        "all methods. Of each method the cheapest tree within a budget counts; new rows cost what "
-        "they cost at the tree's centres, over the nearest free centre. Costs are negative where "
-        "the tree's clusters are cheaper than the free clustering, and on new rows where its "
-        "centres suit them better. `CART` is scikit-learn's. "
-        f"`{PEER}` is the published program, run in the same process on small sets; it ignores the "
-        "free clustering and makes its own; its thresholds lie on the last value to the left, not "
-        "half-way to the next, so that new rows just above go the other way (iris). Oblique trees "
-        "test several columns at a node, which is why they are compared at equal parameters as "
-        "well. **One split into seen and new rows, one seed**; of the smallest sets 30 to 120 rows "
-        "are new, whose costs say little. Mixtures take no sparse rows; CLTree and oblique SpEx "
-        "are left out on large and sparse sets, whatever takes long on images there; no oblique "
-        "run asks for a size on images, where the path has no tree of 30 parameters. "
-        + saturation(frame),
-        "![Cost against parameters](field_fronts.svg)",
-        "The same against leaves, and on new rows (costs below 0.01 %, negative ones among them, "
-        "are drawn at 0.01 %; further methods are in the tables alone):",
-        "![Cost against leaves](field_fronts_leaves.svg)",
-        "![Cost on new rows against parameters](field_fronts_new.svg)",
-        "### Both TAO methods beside the best of the others",
-        "Wins / ties / losses over data sets against the cheapest tree of all other methods, which "
-        "is another one's from set to set; TAO of single features against methods of single "
-        "features.",
-        markdown(_beside_best(frame)),
+        f"{words} The data sets are {listed(map(title, sets))}. All methods explain the same free "
+        "clustering of the fitted rows (k-means, best of ten starts). *Fitted* and *new* are "
+        "costs in percent over the nearest free centres, on the fitted and on the new rows. Of "
+        "each method the tree of least cost *on the fitted rows* within a budget counts.",
+        "Median cost over the data sets, and wins / ties / losses of the mean costs on new rows "
+        "against the best other method of each data set. Which method that is, is known only "
+        "after all have been run. TAO axis is compared with axis-aligned methods.",
+        markdown(_summary(frame)),
+        figure(
+            f"{prefix}_effects",
+            "How much more the other methods cost than oblique TAO at 100 parameters. The value "
+            "is the mean over data sets of log((cost + 1 %) / (cost of oblique TAO + 1 %)); "
+            "whiskers are standard errors. Right of 0 is in favour of oblique TAO.",
+        ),
     ]
-    for budget, words in budgets():
-        parts += [f"### At {words}", *_comparison(frame, budget, words)]
+    for budget, text in budgets():
+        if budget in SHOWN:
+            parts += _budget(frame, budget, text, prefix)
+    rest = [_methods(frame, budget, text) for budget, text in budgets() if budget not in SHOWN]
+    if prefix == NAME:
+        caption = (
+            "The figure of each data set has the cost within 30, 100 and 300 parameters. "
+            "Whiskers are standard errors over splits; costs below 0.01 % are drawn at 0.01 %."
+        )
+        parts += ["## Costs against parameters", figure("field_fronts_new", f"New rows. {caption}")]
+        parts.append(figure("field_fronts", f"Fitted rows. {caption}"))
+    parts += ["## Other budgets", *rest, "## All costs", *_all_costs(frame)]
     return "\n\n".join(parts)
 
 
-def saturation(frame):
-    """Where paths of the default depth end, on sets that have deeper ones as well."""
-    paths = frame[(frame["method"] == "TAO oblique") & frame["data"].isin(DEEPER)]
-    texts = []
-    for data, part in paths.groupby("data", sort=False):
-        largest = [part[part["setting"] == name].nlargest(1, "parameters") for name in PATHS]
-        if all(map(len, largest)):
-            at_end = [f"{p.parameters.iloc[0]:.0f} ({number(p.cost.iloc[0])} %)" for p in largest]
-            texts.append(f"{title(data)} at {at_end[0]} and {at_end[1]}")
-    if not texts:
-        return ""
-    return (
-        "Paths of oblique trees end where lambda is too small to matter. Where that is well before "
-        "300 parameters, with costs far above zero, a path a level deeper counts as well, as a "
-        "user would ask for who wants more: they end in parameters and cost on "
-        f"{listed(texts)}."
-    )
-
-
-def best_rival(table, name):
-    """Costs of the cheapest of the other methods that a TAO method is compared with."""
-    rivals = [other for other in table if other not in OURS]
-    rivals = [other for other in rivals if name != "TAO axis" or other != OTHER_OBLIQUE]
-    return table[rivals].min(axis=1)
-
-
-def beside_best(frame, budget, name):
-    """Duels of a TAO method with the best of the others, on seen and on new rows; or None."""
-    tables = [contest(frame, budget, column) for column in ("cost", "cost_new")]
-    if name not in tables[0]:
-        return None
-    return tuple(duel(table[name], best_rival(table, name)) for table in tables)
-
-
-def without_tree(frame, budget, name):
-    """Titles of the data sets on which a method was run, and has no tree that is small enough."""
-    table = contest(frame, budget)
-    return [title(data) for data in table.index[np.isinf(table[name])]] if name in table else []
-
-
-def _beside_best(frame):
+def _summary(frame):
     lines = []
-    for budget, words in budgets():
-        cells = {"budget": words}
+    for budget, text in budgets():
+        cells = {"budget": text}
         for name in OURS:
-            found = beside_best(frame, budget, name)
-            for kind, own in zip(("seen rows", "new rows"), found or ("-", "-"), strict=True):
-                cells[f"{name}, {kind}"] = str(own)
+            tables = [by_split(frame, budget, column) for column in ("cost", "cost_new")]
+            if name in tables[0]:
+                cells[f"{name}: fitted"], cells[f"{name}: new"] = (
+                    number(median(table[name])) for table in tables
+                )
+                cells[f"{name} against the best"] = str(
+                    against_best(frame, budget, name, "cost_new")
+                )
         lines.append(cells)
     return lines
 
 
-def _comparison(frame, budget, words):
-    seen, new = costs(frame, budget), costs(frame, budget, "cost_new")
-    if seen.empty:
-        return ["*Nothing of this has been measured yet.*"]
-    parts = ["Percent over k-means, seen rows / new rows:", markdown(_lines(seen, new))]
-    table = contest(frame, budget)
-    away = [title(data) for data in seen.index if data not in table.index]
-    if away:
-        parts.append(
-            f"Not ranked: {listed(away)}, where fewer than half of the methods have a tree of "
-            "that size."
-        )
-    parts += _rankings(frame, budget, words)
+def median(costs):
+    """Return the median over data sets of the mean over splits."""
+    return float(costs.groupby(level="data").mean().median())
+
+
+def _budget(frame, budget, text, prefix):
+    """Return the parts of a budget: costs per data set, then a line per method."""
+    parts = [f"## At {text}"]
+    table = by_split(frame, budget)
+    if table.empty:
+        return [*parts, "No method has trees of this size on these data."]
     parts += [
-        _lost(seen),
-        "Wins / ties / losses of the TAO methods against each other one, and p of Wilcoxon's "
-        "signed-rank test after Holm's correction for all lines of a column; the costs behind all "
-        "other pairs are in `field.csv`:",
-        markdown(_duels(frame, budget)),
+        "Cost on new rows, with standard errors over splits. *Best other* is the other method of "
+        "least cost on the fitted rows, so that it is chosen without the new rows.",
+        markdown(_costs(frame, budget, "cost_new")),
+        folded("Cost on the fitted rows", markdown(_costs(frame, budget, "cost"))),
+        _methods(frame, budget, text),
     ]
-    if budget[0] == "leaves":
-        wad, waes = costs(frame, budget, "wad"), costs(frame, budget, "waes")
-        name = "WAD / WAES: mean number of tests a row meets, and of conditions that explain it"
-        parts.append(_folded(name, _lines(wad, waes)))
-    return parts
-
-
-def _rankings(frame, budget, words):
-    """Average ranks over the most sets, then with methods that have fewer; on new rows."""
-    table, new = contest(frame, budget), contest(frame, budget, "cost_new")
-    found = list(fields(table))
-    if not found:
-        return [f"No ranking: fewer than {FEWEST_SETS} data sets have several methods in common."]
-    picture = f"field_{budget[0]}_{budget[1]}.svg"
-    parts = []
-    for i, whole in enumerate(found):
-        out = [
-            f"{name} ({counted(int(table[name].notna().sum()), 'set')})"
-            for name in table
-            if name not in whole
-        ]
-        text = (
-            f"Average ranks over the {counted(len(whole), 'data set')} that have all of "
-            f"{counted(whole.shape[1], 'method')}: {_ranks(ranking(whole))}."
+    if prefix == NAME and next(fields(means(table)[0]), None) is not None:
+        caption = (
+            f"Average ranks on the fitted rows at {text}. A bar joins methods whose ranks differ "
+            "by less than the critical difference of Nemenyi's test."
         )
-        n_none = int(np.isinf(whole).to_numpy().sum())
-        if n_none:
-            text += f" {counted(n_none, 'time')} a method has no tree of that size: it is last."
-        text += f" Left out, having fewer sets: {listed(out)}." if out else ""
-        text += f" On new rows: {_ranks(ranking(new.loc[whole.index, whole.columns]))}."
-        parts.append(text)
-        if i == 0:
-            parts.append(f"![Average ranks at {words}]({picture})")
+        parts.append(figure("{}_{}_{}".format(prefix, *budget), caption))
     return parts
 
 
-def _folded(summary, rows):
-    """A table that a reader opens."""
-    return f"<details><summary>{summary}</summary>\n\n{markdown(rows)}\n\n</details>"
-
-
-def _ranks(found):
-    ranks = ", ".join(f"{name} {rank:.1f}" for name, rank in found.ranks.items())
-    p_value = "" if np.isnan(found.p_value) else f"; Friedman p = {found.p_value:.1g}"
-    return f"{ranks} (critical difference {found.difference:.1f}{p_value})"
-
-
-def _lines(seen, new):
-    return [
-        {"method": method}
-        | {
-            title(data): "-"
-            if pd.isna(seen.loc[data, method])
-            else f"{number(seen.loc[data, method])} / {number(new.loc[data, method])}"
-            for data in seen.index
-        }
-        for method in seen.columns
-        if seen[method].notna().any()
-    ]
-
-
-def duels_of(frame, budget, name, column="cost"):
-    """Duels of a method with each other one, and their p values after Holm's correction."""
-    table = contest(frame, budget, column)
-    if name not in table:
-        return {}
-    found = {other: duel(table[name], table[other]) for other in table if other != name}
-    corrected = holm([each.p_value for each in found.values()])
-    return {other: (each, p) for (other, each), p in zip(found.items(), corrected, strict=True)}
-
-
-def _duels(frame, budget):
-    columns = {
-        f"{name}, {kind}": duels_of(frame, budget, name, column)
-        for name in OURS
-        for kind, column in (("seen", "cost"), ("new", "cost_new"))
-    }
-    rivals = list(dict.fromkeys(other for found in columns.values() for other in found))
+def _costs(frame, budget, column):
+    """Return one row per data set; the best other method is chosen on the fitted rows."""
+    fitted = means(by_split(frame, budget, "cost"))[0]
+    mean, error = means(by_split(frame, budget, column))
     lines = []
-    for other in rivals:
-        cells = {"against": other}
-        for head, found in columns.items():
-            each, p_value = found.get(other, ("", np.nan))
-            cells[head] = str(each)
-            cells[f"p{' ' * len(cells)}"] = "" if np.isnan(p_value) else f"{p_value:.2g}"
+    for data in mean.index:
+        cells = {"data": title(data)}
+        for name in (*OURS, "CART", "ExKMC"):
+            if name in mean:
+                cells[name] = _cell(mean, error, data, name)
+        others = fitted.loc[data, rivals(fitted, "TAO oblique")].dropna()
+        if len(others) and np.isfinite(others.min()):
+            best = others.idxmin()
+            cells["best other"] = f"{_cell(mean, error, data, best)} ({best})"
         lines.append(cells)
     return lines
 
 
-def _lost(seen):
-    """Where another method is cheaper than the cheaper of ours."""
-    ours = seen.reindex(columns=list(OURS)).min(axis=1)
-    others = seen.drop(columns=list(OURS), errors="ignore")
-    texts = []
-    for data in seen.index[seen.notna().any(axis=1)]:
-        if pd.isna(ours[data]) or others.loc[data].isna().all():
-            continue
-        best = others.loc[data].idxmin()
-        if levelled(others.loc[data, best]) < levelled(ours[data]):
-            texts.append(
-                f"{title(data)} ({best} {number(others.loc[data, best])}, ours "
-                f"{number(ours[data])})"
-            )
-    if not texts:
-        return "No method is cheaper than the better of the two TAO methods on any data set."
-    return f"A method is cheaper than both TAO methods on {listed(texts)}."
+def _cell(mean, error, data, method):
+    value = mean.loc[data, method]
+    return with_error(value, error.loc[data, method]) if np.isfinite(value) else "-"
+
+
+def _methods(frame, budget, text):
+    """Return a folded table with one row per method: mean ranks and effects on new rows."""
+    table, new = by_split(frame, budget), by_split(frame, budget, "cost_new")
+    if table.empty:
+        return folded(f"All methods at {text}", "No method has trees of this size.")
+    ranks = _ranks(means(table)[0]), _ranks(means(new)[0])
+    effects = {name: against_all(new, name) for name in OURS if name in new}
+    lines = []
+    for method in new:
+        cells = {"method": method, "sets": str(int(means(new)[0][method].notna().sum()))}
+        for words, found in zip(("fitted", "new"), ranks, strict=True):
+            cells[f"rank, {words}"] = number(found.get(method, np.nan), 1)
+        for name, (found, p_values) in effects.items():
+            cells[f"{name} against it"] = _effect_words(found.get(method), p_values.get(method))
+        lines.append(cells)
+    words = (
+        "*Against it* is the effect on new rows: the mean over data sets of log((cost of TAO + "
+        "1 %) / (cost of the method + 1 %)) ± its standard error, then wins : losses over data "
+        "sets and splits. Negative effects are in favour of TAO. A star marks p < "
+        f"{SIGNIFICANT} (Wilcoxon's signed-rank test over data sets, Holm's correction). "
+    )
+    beaten = []
+    for name in effects:
+        better, all_others = better_than(new, name)
+        beaten.append(f"{name} beats {len(better)} of {len(all_others)} methods")
+    return folded(f"All methods at {text}: {listed(beaten)}", f"{words}\n\n{markdown(lines)}")
+
+
+def _effect_words(each, p_value):
+    if each is None or np.isnan(each.mean):
+        return "-"
+    star = "*" if p_value < SIGNIFICANT else ""
+    return f"{with_error(each.mean, each.error)} ({each.wins} : {each.losses}){star}"
+
+
+def _ranks(table):
+    """Average ranks over the data sets that all methods of all data sets have: a dict."""
+    whole = next(fields(table), None)
+    if whole is None or len(whole) < FEWEST_SETS:
+        return {}
+    return ranking(whole).ranks.to_dict()
+
+
+def _all_costs(frame):
+    """Return one folded table per data set."""
+    tables = {
+        (text, words): means(by_split(frame, budget, column))
+        for budget, text in budgets()
+        if budget in SHOWN
+        for words, column in (("fitted", "cost"), ("new", "cost_new"))
+    }
+    parts = []
+    for data, part in frame.groupby("data", sort=False):
+        lines = []
+        for method in part["method"].unique():
+            cells = {"method": method}
+            for (text, words), (mean, error) in tables.items():
+                is_there = data in mean.index and method in mean
+                cell = _cell(mean, error, data, method) if is_there else "-"
+                cells[f"{text}: {words}"] = cell
+            lines.append(cells)
+        shape = part.iloc[0]
+        summary = (
+            f"{title(data)}: {shape['rows']:.0f} fitted rows, {shape['columns']:.0f} columns, "
+            f"k = {shape['clusters']:.0f}"
+        )
+        parts.append(folded(summary, markdown(lines)))
+    return parts

@@ -1,30 +1,44 @@
-"""The section of speed: multiples of a yardstick of the same run."""
+"""The page of speed: times beside a reference time of the same run, and memory."""
 
-from benchmarks.evidence.pages.words import markdown, number, title
+from benchmarks.evidence.pages.words import figure, markdown, number, title
 
 GROWTHS = ("4 n", "4 d", "4 k")
 
 
 def section(frame):
-    """The section, Markdown."""
+    """Return the page as Markdown."""
+    fits = frame[frame["setting"] == "beside k-means"]
     return "\n\n".join(
         [
-            "CPU seconds on one thread, kernels compiled, and multiples of a yardstick in the same "
-            "run. Builders beside scikit-learn's decision tree of k leaves, and by what their "
-            "seconds grow with four times the rows, columns and clusters:",
-            markdown(_builders(frame[frame["method"] == "builders"])),
-            "Fits of `TAOClustering` to given centres, beside `KMeans(n_init=10)`, which finds "
-            "them (axis-aligned fits of images take minutes and are in the table of the field):",
-            markdown(_fits(frame[frame["setting"] == "beside k-means"])),
-            "The same on the builders' blobs, and by what seconds grow with four times the rows, "
-            "columns and clusters (axis-aligned trees have the leaves that the default depth "
-            "allows). While rows are few, what follows the passes sees noisy copies of them, the "
-            "fewer the more rows there are, so that time hardly grows with n at these sizes:",
+            "CPU seconds of one thread with compiled kernels. Each time stands beside a reference "
+            "time of the same run, so that machines can be compared.",
+            "## Fits beside k-means",
+            "A fit of `TAOClustering` to given centres, and its multiple of "
+            "`KMeans(n_init=10)`, which finds the centres. Axis-aligned fits of images take "
+            "minutes and are in the table of [all methods](field.md).",
+            markdown(_fits(fits)),
+            figure(
+                "time_quality",
+                "Time against quality, from the results of [all methods](field.md): CPU seconds "
+                "of the tree at 2 k leaves over those of CART, and cost on new rows relative to "
+                "CART. Means over the data sets that all these methods have; whiskers are "
+                "standard errors. Lower and further left is better.",
+            ),
+            "## Growth with rows, columns and clusters",
+            "Blobs with Gaussian noise. *4 n*, *4 d* and *4 k* are the factors by which the time "
+            "grows with four times the rows, columns and clusters. Trees of few rows are fitted "
+            "to noisy copies as well, the fewer the more rows there are, so that time hardly "
+            "grows with n at these sizes.",
             markdown(_grown(frame[frame["setting"] == "growth"])),
-            "One problem of a node from nothing, our Newton solver beside LIBLINEAR at eps 1e-3; "
-            "the last column is how far ours is from LIBLINEAR's value (negative: better):",
+            "The axis-aligned methods, beside scikit-learn's decision tree with k leaves:",
+            markdown(_builders(frame[frame["method"] == "builders"])),
+            "## One node problem",
+            "Our Newton solver beside LIBLINEAR (tolerance 0.001), without a warm start. *Excess* "
+            "is the relative difference of the objective from that of LIBLINEAR; a negative value "
+            "is in favour of our solver.",
             markdown(_nodes(frame[frame["method"] == "Newton"])),
-            "Peak memory beside X, of a fit with the defaults in a process of its own:",
+            "## Memory",
+            "Peak memory in addition to X, of a fit with the defaults in its own process:",
             markdown(_peaks(frame[frame["setting"] == "peak"])),
         ]
     )
@@ -36,8 +50,8 @@ def _builders(frame):
     for name, part in frame.groupby("point", sort=False):
         by_size = part.set_index("data")
         base = by_size.loc[sizes[0]]
-        cells = {"builder": name, f"{sizes[0]}: CPU s": number(base["seconds"], 3)}
-        cells["x CART"] = number(base["seconds"] / base["yardstick"])
+        cells = {"method": name, "CPU s": number(base["seconds"], 3)}
+        cells["times CART"] = number(base["seconds"] / base["yardstick"])
         for size, words in zip(sizes[1:], GROWTHS, strict=False):
             cells[words] = number(_growth(by_size, size, base), 1)
         found.append(cells)
@@ -45,17 +59,16 @@ def _builders(frame):
 
 
 def _grown(frame):
-    """A line a kind of fit; the columns are sizes, the first of which the others are held to."""
+    """A line per kind of fit: seconds at the first size, and factors at the others."""
     found = []
     sizes = list(frame["data"].unique())
     for method, part in frame.groupby("method", sort=False):
         by_size = part.set_index("data")
         base = by_size.loc[sizes[0]]
-        cells = {"fit": method.removeprefix("TAO "), f"{sizes[0]}: CPU s": number(base["seconds"])}
-        cells["x k-means"] = number(base["seconds"] / base["yardstick"])
+        cells = {"fit": method.removeprefix("TAO "), "CPU s": number(base["seconds"])}
+        cells["times k-means"] = number(base["seconds"] / base["yardstick"])
         for size, words in zip(sizes[1:], GROWTHS, strict=False):
             cells[words] = number(_growth(by_size, size, base), 1)
-        cells["leaves, all sizes"] = " / ".join(number(value, 0) for value in part["leaves"])
         found.append(cells)
     return found
 
@@ -74,7 +87,7 @@ def _fits(frame):
             "data": f"{_shape(row)[:-1]}, k = {row.clusters:.0f})",
             "fit": row.method.removeprefix("TAO "),
             "CPU s": number(row.seconds, 1),
-            "x k-means": number(row.seconds / row.yardstick),
+            "times k-means": number(row.seconds / row.yardstick),
             "cost %": number(row.cost),
             "parameters": number(row.parameters, 0),
         }
@@ -89,7 +102,7 @@ def _nodes(frame):
             "strength": f"{float(row.point):g}",
             "ours: CPU s": number(row.seconds, 3),
             "LIBLINEAR": number(row.yardstick, 3),
-            "ours over it": number(row.seconds / row.yardstick),
+            "ratio": number(row.seconds / row.yardstick),
             "excess": f"{float(row.work):.0e}",
         }
         for row in frame.itertuples()

@@ -40,9 +40,9 @@ def title(data):
 
 
 def markdown(rows):
-    """A list of dicts, whose values are texts, as a table."""
+    """A list of dicts, whose values are strings, as a table."""
     if not rows:
-        return "*Nothing of this has been measured yet.*"
+        return "*No run of this table is in the file yet.*"
     frame = pd.DataFrame(rows).fillna("")
     align = ["left" if i == 0 else "right" for i in range(frame.shape[1])]
     return frame.astype(str).to_markdown(index=False, disable_numparse=True, colalign=align)
@@ -50,20 +50,37 @@ def markdown(rows):
 
 def number(value, digits=2):
     """A number, or a dash where there is none."""
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+    if value is None or (isinstance(value, float) and not np.isfinite(value)):
         return "-"
     return f"{value:.{digits}f}"
 
 
-def spread(values, digits=2):
-    """Mean and standard deviation of several values; of one, the value."""
+def averaged(values, digits=2):
+    """Mean and standard error of several values; of one, the value."""
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
     if len(values) == 0:
         return "-"
     if len(values) == 1 or np.ptp(values) == 0:
         return number(values[0], digits)
-    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
+    return with_error(values.mean(), values.std(ddof=1) / np.sqrt(len(values)), digits)
+
+
+def with_error(mean, error, digits=2):
+    """A mean and its standard error, which may be NaN."""
+    if np.isnan(error):
+        return number(mean, digits)
+    return f"{number(mean, digits)} ± {number(error, digits)}"
+
+
+def folded(summary, text):
+    """A part of a page that the reader opens."""
+    return f"<details><summary>{summary}</summary>\n\n{text}\n\n</details>"
+
+
+def figure(name, caption):
+    """A figure of a page with its caption."""
+    return f"![{caption.partition('.')[0]}]({name}.svg)\n\n*{caption}*"
 
 
 def counted(n, thing):

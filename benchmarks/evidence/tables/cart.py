@@ -14,17 +14,25 @@ VARIANTS = {
 }
 
 
-def variants(table, data, numbers_of_leaves):
-    """Runs of the variants with some numbers of leaves."""
+def variants(table, data, numbers_of_leaves, case):
+    """Return the runs of the variants with some numbers of leaves.
+
+    Parameters
+    ----------
+    table, data : str
+    numbers_of_leaves : list of int
+    case : dict, arguments of `Workshop.case`
+    """
     for method, parameters in VARIANTS.items():
         for leaves in numbers_of_leaves:
-            options = {"parameters": parameters, "leaves": leaves}
-            yield Run(table, data, method, f"{leaves} leaves", 0, fit, options)
+            options = {"parameters": parameters, "leaves": leaves, "case": case}
+            setting = f"{leaves} leaves, {case['n_init']} starts"
+            yield Run(table, data, method, setting, 0, fit, options)
 
 
 def fit(workshop, run):
     """A tree of the free labels, and what its clusters cost."""
-    case = workshop.case(run.data)
+    case = workshop.case(run.data, **run.options["case"])
     X = np.asarray(case.X, dtype=np.float64)
     labels = pairwise_distances_argmin(X, case.centers)
     cart = DecisionTreeClassifier(

@@ -1,15 +1,11 @@
-"""field: all methods on all data sets, in and out of sample: which runs there are."""
+"""field: all methods on all data sets, on fitted and on new rows: which runs there are."""
 
-import importlib
-import importlib.util
-
-import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import pairwise_distances_argmin
 
 from benchmarks.datasets import DATASETS
-from benchmarks.evidence.measures import figures, fitted, one_path, timed
+from benchmarks.evidence.measures import figures, fitted, one_path
 from benchmarks.evidence.runs import Run
+from benchmarks.evidence.tables import peers
 from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.comparison import METHODS
 from tao_cluster.optimize.settings import default_depth
@@ -23,9 +19,10 @@ IMAGES = ("mnist", "fashion_mnist")
 DEAR = ("cubt", "cltree", "kauri", "spex", "spex-oblique", "mixture")
 # CLTree and oblique SpEx take minutes a tree there.
 DEAR_IF_LARGE = ("cltree", "spex-oblique")
-PEER = "gemclus Kauri"
-OF_PEER = ("iris", "wine", "breast_cancer", "digits", "mice")  # it keeps an n x n kernel
-HELD = {"case": {"held_out": True}}
+# Published programs of other authors are run on small data: one of them keeps an n x n kernel.
+OF_PEERS = ("iris", "wine", "breast_cancer", "digits", "mice")
+N_SPLITS, N_SEEDS = 5, 3
+RANDOM = ("tao-axis", "random-cuts", "mixture")  # and oblique TAO; others ignore the seed
 OBLIQUE, GOAL = "TAO oblique", "goal"
 # Sparse rows; of these, mixtures take none, and the dear ones are left out as on large sets.
 SPARSE = ("newsgroups",)
@@ -36,23 +33,58 @@ PATHS = ("path", "path, a level deeper")
 
 
 def runs(plan):
-    """Sized methods at k, 2 k and 4 k leaves and at leaves of 30, 100 and 300 parameters."""
+    """Return the runs of all methods on all data sets, splits and seeds.
+
+    Sized methods have k, 2 k and 4 k leaves and the leaves of 30, 100 and 300 parameters.
+    """
     sets = ("iris", "wine", "breast_cancer") if plan.quick else SMALL + LARGE + SPARSE + IMAGES
-    return [run for data in sets for run in _runs_of(data, plan)]
+    return [
+        run
+        for data in plan.sets or sets
+        for split, seed in splits_and_seeds(data, plan)
+        for run in _runs_of(data, split, seed)
+    ]
 
 
-def _runs_of(data, plan):
+def splits_and_seeds(data, plan):
+    """Return pairs of the number of a split and a seed.
+
+    Each split of a small data set has all seeds. A split of another data set has one seed, which
+    is its number, because a fit takes minutes.
+    """
+    splits = range(plan.count(N_SPLITS))
+    if data not in SMALL:
+        return [(split, split) for split in splits]
+    return [(split, seed) for split in splits for seed in range(plan.count(N_SEEDS))]
+
+
+def _runs_of(data, split, seed):
+    case = {"case": {"split": split}}
     for name, method in METHODS.items():
         if name in left_out(data):
             continue
-        for seed in plan.seeds(1):
-            if method.is_path:
-                yield from _oblique(data, seed)
-            else:
-                options = HELD | {"method": method}
-                yield Run(NAME, data, method.title, "sizes", seed, sizes, options)
-    if data in OF_PEER and importlib.util.find_spec("gemclus"):
-        yield Run(NAME, data, PEER, "sizes", 0, peer, HELD)
+        if method.is_path:
+            yield from _oblique(data, split, seed)
+        elif name in RANDOM or seed == 0 or data not in SMALL:
+            options = case | {"method": method}
+            yield Run(NAME, data, method.title, setting_of("sizes", split), seed, sizes, options)
+    if data in OF_PEERS:
+        options = case | {"numbers_of_leaves": numbers_of_leaves}
+        yield from peers.runs(NAME, data, setting_of("sizes", split), seed, options)
+
+
+def setting_of(words, split):
+    """Return the name of a setting: :func:`split_of` reads the split from it."""
+    return f"{words}, split {split}"
+
+
+def split_of(frame):
+    """Return the number of the split of each row of results: a Series of int.
+
+    Results of new-rows have it as their seed, and so have results without any split.
+    """
+    found = frame["setting"].str.extract(r", split (\d+)$")[0]
+    return found.where(found.notna(), frame["seed"].astype(str)).astype(int)
 
 
 def left_out(data):
@@ -64,17 +96,17 @@ def left_out(data):
     return DEAR_IF_LARGE if data in LARGE else ()
 
 
-def _oblique(data, seed):
-    """A path, and what a user asks for who wants a size."""
-    single = data in IMAGES
-    path = HELD | {"parameters": {"algorithm": DirectForm(n_init=2)} if single else {}}
-    yield Run(NAME, data, OBLIQUE, PATHS[0], seed, one_path, path)
+def _oblique(data, split, seed):
+    """Return the runs of a path, and those of a user who asks for a size."""
+    is_image, case = data in IMAGES, {"case": {"split": split}}
+    path = case | {"parameters": {"algorithm": DirectForm(n_init=2)} if is_image else {}}
+    yield Run(NAME, data, OBLIQUE, setting_of(PATHS[0], split), seed, one_path, path)
     if data in DEEPER:
-        deeper = HELD | {"parameters": {"depth": default_depth(DATASETS[data].n_clusters) + 1}}
-        yield Run(NAME, data, OBLIQUE, PATHS[1], seed, one_path, deeper)
-    for size in () if single else PARAMETERS:
-        options = HELD | {"size": size}
-        yield Run(NAME, data, OBLIQUE, f"{GOAL}, {size} parameters", seed, with_goal, options)
+        deeper = case | {"parameters": {"depth": default_depth(DATASETS[data].n_clusters) + 1}}
+        yield Run(NAME, data, OBLIQUE, setting_of(PATHS[1], split), seed, one_path, deeper)
+    for size in () if is_image else PARAMETERS:
+        setting = setting_of(f"{GOAL}, {size} parameters", split)
+        yield Run(NAME, data, OBLIQUE, setting, seed, with_goal, case | {"size": size})
 
 
 def numbers_of_leaves(k):
@@ -100,49 +132,3 @@ def with_goal(workshop, run):
     case, size = workshop.case(run.data, **run.options["case"]), run.options["size"]
     model, seconds = fitted(TAOClustering(max_parameters=size), case, run.seed)
     return figures(model, case, seconds, size)
-
-
-def peer(workshop, run):
-    """The published program of Kauri (GPL), in this process, if it is installed.
-
-    Its trees have no free clustering; their cost is over the one that all others are measured by.
-    """
-    case = workshop.case(run.data, **run.options["case"])
-    kauri = importlib.import_module("gemclus.tree").Kauri
-    found = []
-    for n in numbers_of_leaves(case.n_clusters):
-        # Among level splits it draws lots.
-        shape = {"max_clusters": case.n_clusters, "max_leaves": n}
-        model = kauri(**shape, kernel="linear", random_state=run.seed)
-        labels, seconds = timed(lambda model=model: model.fit_predict(case.X))
-        if not np.array_equal(model.predict(case.X), labels):
-            raise AssertionError(f"{PEER} does not predict the clusters of its fit.")
-        found.append(_of_labels(case, model, labels, seconds))
-    return found
-
-
-def _of_labels(case, model, labels, seconds):
-    used, labels = np.unique(labels, return_inverse=True)
-    centers = np.stack([case.X[labels == c].mean(axis=0) for c in range(len(used))])
-    new = np.searchsorted(used, model.predict(case.new))
-    n_leaves = int(np.sum(np.asarray(model.tree_.children_left) < 0))
-    costs = [_cost(case.X, centers[labels]), _cost(case.new, centers[new])]
-    free, free_new = (_cost(*_nearest(rows, case.centers)) for rows in (case.X, case.new))
-    return {
-        "rows": case.X.shape[0],
-        "columns": case.X.shape[1],
-        "clusters": case.n_clusters,
-        "cost": 100 * (costs[0] / free - 1),
-        "cost_new": 100 * (costs[1] / free_new - 1),
-        "leaves": n_leaves,
-        "parameters": 3 * n_leaves - 2,
-        "seconds": seconds,
-    }
-
-
-def _nearest(X, centers):
-    return X, centers[pairwise_distances_argmin(X, centers)]
-
-
-def _cost(X, centers):
-    return float(((X - centers) ** 2).sum())

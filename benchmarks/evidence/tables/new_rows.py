@@ -21,7 +21,7 @@ def runs(plan):
     splits = plan.seeds(N_SPLITS)
     return [
         run
-        for data in (QUICK if plan.quick else SETS)
+        for data in plan.sets or (QUICK if plan.quick else SETS)
         for split in splits
         for run in _runs_of(data, split)
     ]

@@ -1,0 +1,258 @@
+"""The answers on the first screen of the results; their numbers come from the csv files."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks import readings
+from benchmarks.evidence.pages import ablations as ablations_page
+from benchmarks.evidence.pages import axis as axis_page
+from benchmarks.evidence.pages import costs
+from benchmarks.evidence.pages import oblique as oblique_page
+from benchmarks.evidence.pages import text as text_page
+from benchmarks.evidence.pages.costs import (
+    OURS,
+    SIGNIFICANT,
+    against_best,
+    better_than,
+    by_split,
+    losses,
+)
+from benchmarks.evidence.pages.field import median
+from benchmarks.evidence.pages.readings import published_words
+from benchmarks.evidence.pages.starts import with_starts
+from benchmarks.evidence.pages.words import counted, figure, listed, number, title
+from benchmarks.evidence.tables import ablations, axis, field, new_rows, oblique, speed, text
+
+_MAIN = ("parameters", 100)  # the budget that stands for all
+_MAIN_WORDS = "100 parameters"
+_MOST_LISTED = 4
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question of a reader and its answer.
+
+    Parameters
+    ----------
+    question : str
+    sentences : list of str, Markdown
+    """
+
+    question: str
+    sentences: list
+
+
+_NOT_YET = "Not measured yet."
+
+
+def answers(frames):
+    """Return the five answers from the tables that have been measured: list of Answer."""
+    found = (
+        ("How close to the paper?", _reproduction(frames)),
+        ("How good on new rows?", _new_rows(frames)),
+        ("How small are the trees?", _sizes(frames)),
+        ("How fast?", _times(frames)),
+        ("Where does it lose?", _losses(frames)),
+    )
+    return [Answer(question, sentences or [_NOT_YET]) for question, sentences in found]
+
+
+def overview_figures(frames):
+    """Return the figures of the overview whose tables have been measured, with captions."""
+    found = []
+    if len(frames[oblique.NAME]):
+        found.append(
+            figure(
+                "fronts",
+                "Cost against parameters of the oblique trees. One line is the path of one seed; "
+                "a star is a tree that the TAO paper prints. Lower and further left is better. "
+                "[Details](kdd22-table2.md)",
+            )
+        )
+    name, frame = comparison_of(frames)
+    if len(frame):
+        prefix = name.replace("-", "_")
+        found.append(
+            figure(
+                f"{prefix}_effects",
+                f"How much more the other methods cost than oblique TAO at {_MAIN_WORDS}, as "
+                "log((cost + 1 %) / (cost of oblique TAO + 1 %)). Mean over data sets; whiskers "
+                f"are standard errors. [Details]({name}.md)",
+            )
+        )
+    if len(frames[field.NAME]):
+        found.append(
+            figure(
+                "time_quality",
+                "Time against quality with 2 k leaves, relative to CART. Mean over data sets; "
+                "whiskers are standard errors. Lower and further left is better. "
+                "[Details](speed.md)",
+            )
+        )
+    return found
+
+
+def comparison_of(frames):
+    """Return name and rows of the table that shows new rows: `field`, if it has several splits."""
+    has_splits = field.split_of(frames[field.NAME]).nunique() > 1
+    name = field.NAME if has_splits or frames[new_rows.NAME].empty else new_rows.NAME
+    return name, frames[name]
+
+
+def _reproduction(frames):
+    """How close the trees are to the printed ones of the TAO paper."""
+    found = []
+    if len(frames[oblique.NAME]):
+        rows = with_starts(frames[oblique.NAME])
+        dominated = list(oblique_page.dominating(rows, oblique.PATH))
+        whole = [row for row in dominated if len(row["trees"]) == row["n_seeds"]]
+        if dominated:
+            found.append(
+                f"[Table 2](kdd22-table2.md): our trees cost no more than {len(whole)} of "
+                f"{len(dominated)} printed trees and have fewer parameters, with every seed."
+            )
+        ours = oblique_page.reproduction(frames[oblique.NAME])
+        if ours:
+            n = oblique_page.reached(ours)[-1]
+            found.append(
+                f'`algorithm="published"` reproduces {n} of {counted(len(ours), "row")} within '
+                f"{oblique_page.REACHED[-1]:.0%}."
+            )
+        elif len(frames[readings.NAME]):
+            found.append(f"{published_words(frames[readings.NAME])}. [Details](kdd22-readings.md)")
+    if len(frames[axis.NAME]):
+        means = axis_page.means_by_row(with_starts(frames[axis.NAME]))
+        rows, worse = axis_page.comparison(means, axis.TAO, "ExKMC")
+        found.append(
+            f"[Table 1](kdd22-table1.md): axis-aligned TAO costs no more than ExKMC in "
+            f"{len(rows) - len(worse)} of {counted(len(rows), 'row')}."
+        )
+    return found
+
+
+def _new_rows(frames):
+    """What trees of a limited size cost on rows that were not fitted."""
+    name, frame = comparison_of(frames)
+    found = []
+    for method in OURS if len(frame) else ():
+        seen, new = (by_split(frame, _MAIN, column) for column in ("cost", "cost_new"))
+        if method not in new or new.empty:
+            continue
+        beaten, others = better_than(new, method)
+        found.append(
+            f"{method} costs {number(median(seen[method]))} % on fitted and "
+            f"{number(median(new[method]))} % on new rows. It beats {len(beaten)} of "
+            f"{len(others)} methods (p < {SIGNIFICANT})."
+        )
+    if found:
+        n_splits = field.split_of(frame).nunique()
+        found.append(
+            f"[{_MAIN_WORDS}]({name}.md), medians of {counted(frame['data'].nunique(), 'data set')}"
+            f" with {counted(n_splits, 'split')}."
+        )
+    return found
+
+
+def _sizes(frames):
+    """How many parameters trees need at the cost of other trees."""
+    found = []
+    if len(frames[oblique.NAME]):
+        rows = oblique_page.dominating(with_starts(frames[oblique.NAME]), oblique.PATH)
+        ratios = [
+            row["paper"].parameters / tree["parameters"] for row in rows for tree in row["trees"]
+        ]
+        if ratios:
+            found.append(
+                f"{min(ratios):.1f} to {max(ratios):.1f} times fewer parameters than the "
+                "[trees of the TAO paper](kdd22-table2.md), at no more cost."
+            )
+    if len(frames[text.NAME]):
+        found += _documents(frames[text.NAME])
+    if len(frames[ablations.NAME]):
+        beside = ablations_page.all_beside(frames[ablations.NAME])
+        name = "published, then direct passes"
+        mean, error = ablations_page.size_of(beside, name) if name in beside else (np.nan, np.nan)
+        if np.isfinite(mean):
+            found.append(
+                "The penalty method with the 0/1 loss and direct passes gives trees "
+                f"{ablations_page.ratio_words(mean, error)} [times as large]"
+                "(ablations.md) at equal cost."
+            )
+    return found
+
+
+def _documents(frame):
+    cart = frame[frame["method"] == "CART"]
+    if cart.empty:
+        return []
+    largest = cart.loc[cart["leaves"].idxmax()]
+    sizes = text_page.smallest(frame[frame["method"] == text.PATH], largest["cost"])["parameters"]
+    if sizes.empty:
+        return []
+    return [
+        f"[Documents](kdd22-table3.md): {sizes.mean():.0f} parameters at the cost of a tree of "
+        f"CART with {largest['parameters']:.0f}."
+    ]
+
+
+def _times(frames):
+    """CPU time of a fit beside k-means, and of axis-aligned trees beside ExKMC."""
+    found = []
+    if len(frames[speed.NAME]):
+        fits = frames[speed.NAME]
+        fits = fits[fits["setting"] == "beside k-means"]
+        default = fits[fits["method"] == "TAO oblique, defaults"]
+        spans = [f"{title(row.data)} {row.seconds:.0f} s" for row in default.itertuples()]
+        ratios = default["seconds"] / default["yardstick"]
+        if spans:
+            found.append(
+                f"[A fit](speed.md) with the defaults takes {listed(spans)} of CPU time, "
+                f"{ratios.min():.1f} to {ratios.max():.0f} times that of ten starts of k-means."
+            )
+        single = fits[fits["method"] == "TAO oblique, one lambda, no search"]
+        if len(single):
+            least = single["seconds"] / single["yardstick"]
+            found.append(
+                "With a given lambda and without the search it takes "
+                f"{least.min():.1f} to {least.max():.0f} times as long as k-means."
+            )
+    beside = costs.beside(frames[field.NAME], "CART", ("leaves", 2))
+    if beside is not None:
+        names = [name for name in ("ExShallow", "ExKMC", "TAO axis") if name in beside.index]
+        ratios = [f"{name} {beside.loc[name, 'time']:.2g}" for name in names]
+        found.append(f"Axis-aligned trees, as multiples of the time of CART: {listed(ratios)}.")
+    return found
+
+
+def _losses(frames):
+    """Where other methods are better, and where fits are slow."""
+    name, frame = comparison_of(frames)
+    found = []
+    for method in OURS if len(frame) else ():
+        on_new = against_best(frame, _MAIN, method, "cost_new")
+        if on_new is None:
+            continue
+        lost = list(map(title, losses(frame, _MAIN, method)))
+        rest = len(lost) - _MOST_LISTED
+        more = [f"{rest} more"] if rest > 0 else []
+        shown = listed(lost[:_MOST_LISTED] + more)
+        found.append(
+            f"{method}: the best other method costs less on {len(lost)} of "
+            f"{on_new.wins + on_new.ties + on_new.losses} data sets"
+            + (f" ({shown})." if lost else ".")
+        )
+    if found:
+        found.append(
+            f"[New rows at {_MAIN_WORDS}]({name}.md); the best other method is known only "
+            "afterwards."
+        )
+    images = frames[field.NAME]
+    images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]
+    if len(images):
+        seconds = images["seconds"]
+        found.append(
+            f"Axis-aligned TAO is slow on images: {seconds.min():.0f} to {seconds.max():.0f} s per "
+            "fit."
+        )
+    return found
