@@ -108,7 +108,8 @@ class Settings:
     knee of a path, or None if the algorithm follows no path.
     `most_leaves` and `most_depth` are None if the parameters set no limit. `size_limit` is
     the largest number of leaves on a path of axis-aligned trees, or None if it is that of the
-    initial trees. `start_of_size` returns the builder of initial trees for a number of leaves.
+    initial trees. `max_features` is the largest number of features of an oblique test, or None.
+    `start_of_size` returns the builder of initial trees for a number of leaves.
     """
 
     objective: Objective
@@ -131,6 +132,7 @@ class Settings:
     most_depth: int | None
     relax: bool
     trim: float
+    max_features: int | None
     effort: Effort
     n_jobs: int
     exact: ClassVar[NodeSolver] = Exact()
@@ -184,6 +186,7 @@ class Settings:
             most_depth=_depth(parameters, True),
             relax=direct.relax,
             trim=direct.trim,
+            max_features=direct.max_features_per_test if kind.name == "oblique" else None,
             effort=EFFORTS[direct.search],
             n_init=algorithm.n_init,
             n_jobs=n_jobs,
