@@ -168,7 +168,7 @@ class Search:
         return self.step.with_solver(self._bound(settings.solver))
 
     def _bound(self, solver):
-        """Return a node solver bound to the rows, whose tests have at most `max_features` features."""
+        """Return a node solver bound to the rows, with the limit of features of the settings."""
         return capped.bind(solver, self.problem.X, self.settings.max_features)
 
     def start_from(self, tree):

@@ -175,8 +175,8 @@ class Rows:
     def from_problem(cls, X, problem):
         """Return the rows of a NodeProblem."""
         steps = np.where(problem.goes_right, problem.weight, -problem.weight)
-        numbers, limits = np.asarray(problem.rows, np.int64), (problem.features, problem.max_features)
-        return cls(X, numbers, steps, *limits)
+        limits = (problem.features, problem.max_features)
+        return cls(X, np.asarray(problem.rows, dtype=np.int64), steps, *limits)
 
     def sample(self, n_rows):
         """Return `n_rows` of the rows, evenly spaced in their order, and their share of the total.
