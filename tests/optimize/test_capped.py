@@ -46,6 +46,7 @@ COMBINATIONS = {
         "lambda_": 10.0,
     },
 }  # fmt: skip
+QUICK = ("no refits", "exact", "lambda")
 
 
 def widths(tree):
@@ -59,7 +60,10 @@ def fitted(name, cap, X=ROWS, **fit):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", COMBINATIONS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in COMBINATIONS],
+)
 def test_every_test_keeps_to_the_cap(name):
     assert widths(fitted(name, None).tree_).max() > 2
     for cap in (1, 2):
@@ -69,7 +73,7 @@ def test_every_test_keeps_to_the_cap(name):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["limit of size", "no refits"])
+@pytest.mark.parametrize("name", ["no refits", pytest.param("lambda", marks=pytest.mark.slow)])
 def test_the_cap_holds_for_sparse_rows_weights_and_threads(name):
     sparse = sp.csr_matrix(np.where(ROWS > 0, ROWS, 0.0))
     for X in (ROWS, ROWS.astype(np.float32), sparse):
@@ -90,7 +94,7 @@ def test_labels_paths_and_fits_out_of_core_keep_to_the_cap():
     assert all(widths(model.tree_).max() == 2 for model in models)
 
 
-@pytest.mark.parametrize("name", ["knee", "no refits"])
+@pytest.mark.parametrize("name", ["no refits", pytest.param("lambda", marks=pytest.mark.slow)])
 def test_a_cap_that_no_test_exceeds_changes_nothing(name):
     one, other = fitted(name, None), fitted(name, ROWS.shape[1])
     assert one.tree_ == other.tree_
