@@ -230,6 +230,8 @@ def test_own_penalty_and_solver_plug_in(X):
         (DirectForm, {"search": "long"}),
         (DirectForm, {"trim": 2}),
         (DirectForm, {"max_rows": 0}),
+        (DirectForm, {"max_features_per_test": 0}),
+        (DirectForm, {"max_features_per_test": 1.5}),
         (DirectForm, {"node_solver": "saga"}),
         (PenaltyMethod, {"penalty": "hinge"}),
         (PenaltyMethod, {"strength": "mu"}),

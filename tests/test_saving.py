@@ -52,7 +52,7 @@ VARIANTS = {
     "kmedoids": {"objective": "kmedoids", "split": "axis"},
     "penalty": {"algorithm": PenaltyMethod(penalty="squared", refine=False), "lambda_": 1},
     "objects": {
-        "algorithm": DirectForm(node_solver=Newton()),
+        "algorithm": DirectForm(node_solver=Newton(), max_features_per_test=2),
         "objective": KMeansObjective(n_init=2),
         "init": Bisecting(2),
         "lambda_": 2.0,

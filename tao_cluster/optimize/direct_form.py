@@ -65,6 +65,10 @@ class DirectForm:
         tests and labels (as in :func:`tao_cluster.outofcore.fit`). Centres and cost are those of
         all rows. "auto" is 100 000, or 1000 per cluster if that is more; axis-aligned trees then
         use all rows. None always uses all rows.
+    max_features_per_test : int, default=None
+        Maximum number of features in each test of an oblique tree. With 2, each test can be drawn
+        as a line in the plane (bivariate trees, Kairgeldin & Carreira-Perpinan, KDD 2024). None
+        sets no limit. Axis-aligned tests have one variable in any case.
     node_solver : "newton" or NodeSolver, default="newton"
         Solver of the logistic regression at an oblique node. It must support instance weights;
         LIBLINEAR does not (see :class:`PenaltyMethod`). Axis-aligned nodes are always solved by
@@ -89,6 +93,7 @@ class DirectForm:
     search: str = "auto"
     trim: float = 0.05
     max_rows: str | int | None = "auto"
+    max_features_per_test: int | None = None
     node_solver: Any = "newton"
 
     is_direct: ClassVar[bool] = True
@@ -98,6 +103,7 @@ class DirectForm:
         "search": [StrOptions({"auto", "none", "fast", "thorough"})],
         "trim": [Interval(Real, 0, 1, closed="both")],
         "max_rows": [StrOptions({"auto"}), None, Interval(Integral, 1, None, closed="left")],
+        "max_features_per_test": [None, Interval(Integral, 1, None, closed="left")],
         "node_solver": [StrOptions({"newton", "liblinear"}), HasMethods("bind")],
     }
 

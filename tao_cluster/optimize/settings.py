@@ -108,7 +108,8 @@ class Settings:
     knee of a path, or None if the algorithm follows no path.
     `most_leaves` and `most_depth` are None if the parameters set no limit. `size_limit` is
     the largest number of leaves on a path of axis-aligned trees, or None if it is that of the
-    initial trees. `start_of_size` returns the builder of initial trees for a number of leaves.
+    initial trees. `max_features` is the largest number of features of an oblique test, or None.
+    `start_of_size` returns the builder of initial trees for a number of leaves.
     """
 
     objective: Objective
@@ -131,6 +132,7 @@ class Settings:
     most_depth: int | None
     relax: bool
     trim: float
+    max_features: int | None
     effort: Effort
     n_jobs: int
     exact: ClassVar[NodeSolver] = Exact()
@@ -168,13 +170,15 @@ class Settings:
         if max_rows == "auto":  # axis-aligned trees use all rows
             most = max(_MANY_ROWS, _MANY_A_CLUSTER * parameters["n_clusters"])
             max_rows = most if kind.samples_rows else None
+        max_features = direct.max_features_per_test if kind.name == "oblique" else None
+        is_capped = max_features is not None
         settings = cls(
             objective=objective,
             penalty=ZERO_ONE if algorithm.is_direct else resolve(algorithm.penalty, PENALTIES),
             split_kind=kind,
             solver=solver,
             algorithm=algorithm,
-            start=_start(parameters, kind, objective, parameters["max_leaves"]),
+            start=_start(parameters, kind, objective, is_capped, parameters["max_leaves"]),
             max_rows=max_rows,
             lambda_=lambda_,
             direct_solver=_node_solver(direct, kind) if has_direct_passes else solver,
@@ -184,12 +188,13 @@ class Settings:
             most_depth=_depth(parameters, True),
             relax=direct.relax,
             trim=direct.trim,
+            max_features=max_features,
             effort=EFFORTS[direct.search],
             n_init=algorithm.n_init,
             n_jobs=n_jobs,
             max_leaves=parameters["max_leaves"],
             size_limit=_size_limit(parameters, goal, depth_is_given),
-            start_of_size=partial(_start, parameters, kind, objective),
+            start_of_size=partial(_start, parameters, kind, objective, is_capped),
             validation=parameters["validation"],
         )
         _check_parts(settings)
@@ -298,12 +303,12 @@ def _size_limit(parameters, goal, depth_is_given):
     return max(parameters["n_clusters"], times * max_leaves_at(parameters["depth"]))
 
 
-def _start(parameters, kind, objective, max_leaves):
+def _start(parameters, kind, objective, is_capped, max_leaves):
     init, depth, n_clusters = (parameters[name] for name in ("init", "depth", "n_clusters"))
     if max_leaves is not None and kind.name == "axis" and not objective.explains_labels:
         max_leaves = max(max_leaves, n_clusters)  # leaves beyond the user's limit are pruned later
     if isinstance(init, str) and init == "auto":
-        builder = kind.default_start(depth, n_clusters, max_leaves, objective)
+        builder = kind.default_start(depth, n_clusters, max_leaves, objective, is_capped)
     else:
         builder = resolve_builder(init, depth, max_leaves)
     return resolve(builder, {}, InitialTree)

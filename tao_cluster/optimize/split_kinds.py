@@ -59,7 +59,7 @@ class SplitKind(Protocol):
     noise: Noise
     finds_with_copies: bool
 
-    def default_start(self, depth, n_clusters, max_leaves, objective):
+    def default_start(self, depth, n_clusters, max_leaves, objective, is_capped=False):
         """Return the builder of initial trees for init="auto"."""
 
     def check_start(self, tree):
@@ -105,14 +105,14 @@ class Oblique:
     noise: ClassVar[Noise] = Noise(0.7, 0.1)
     finds_with_copies: ClassVar[bool] = True
 
-    def default_start(self, depth, n_clusters, max_leaves, objective):
+    def default_start(self, depth, n_clusters, max_leaves, objective, is_capped=False):
         """Return a builder that alternates between several methods, which use centres or rows.
 
-        If the objective explains given labels, CART is one of these methods.
+        CART is one of these methods if the objective explains given labels, or if the number of
+        features per test is capped: other trees lose more when their tests lose features.
         """
-        cart = (
-            [Cart(max_leaves or max_leaves_at(depth), depth)] if objective.explains_labels else []
-        )
+        has_cart = objective.explains_labels or is_capped
+        cart = [Cart(max_leaves or max_leaves_at(depth), depth)] if has_cart else []
         return in_turn(depth, cart)
 
     def check_start(self, tree):
@@ -210,7 +210,7 @@ class AxisAligned:
     noise: ClassVar[Noise] = Noise(0.5, 0.3)
     finds_with_copies: ClassVar[bool] = False
 
-    def default_start(self, depth, n_clusters, max_leaves, objective):
+    def default_start(self, depth, n_clusters, max_leaves, objective, is_capped=False):
         """Return a builder that alternates between ExKMC, ExShallow and CART.
 
         For given labels, it is CART alone.

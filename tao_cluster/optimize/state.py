@@ -13,6 +13,7 @@ from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.problem import Problem, smoothed
 from ..reference import optimal_centers
+from ..solvers import capped
 from ..tree import Tree
 from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
@@ -124,7 +125,7 @@ class Search:
     @classmethod
     def of(cls, problem, settings, history, whole=None):
         """Return a search over the rows of a problem, with the node solver of the settings."""
-        solver = settings.direct_solver.bind(problem.X)
+        solver = capped.bind(settings.direct_solver, problem.X, settings.max_features)
         view, size = kernel_arrays(problem.X), problem.leaf_size
         step = TreeStep(view, solver, settings.n_jobs, leaf_size=size)
         return cls(problem, settings, step, history, whole)
@@ -155,7 +156,7 @@ class Search:
     @cached_property
     def exact_step(self):
         """Tree step that minimises the cost itself plus a penalty per parameter of the tree."""
-        solver = self.settings.exact.bind(self.problem.X)
+        solver = self._bound(self.settings.exact)
         return self.step.with_solver(solver, prices_parameters=True)
 
     @cached_property
@@ -164,12 +165,23 @@ class Search:
         settings = self.settings
         if settings.solver is settings.direct_solver:
             return self.step
-        return self.step.with_solver(settings.solver.bind(self.problem.X))
+        return self.step.with_solver(self._bound(settings.solver))
+
+    def _bound(self, solver):
+        """Return a node solver bound to the rows, with the limit of features of the settings."""
+        return capped.bind(solver, self.problem.X, self.settings.max_features)
 
     def start_from(self, tree):
-        """Record the size of an initial tree, which may limit later trees, and return the tree."""
+        """Record the size of an initial tree, which may limit later trees, and return the tree.
+
+        Its tests are reduced to at most `max_features` features.
+        """
         self._starts.append((tree.n_leaves, tree.max_depth))
-        return tree
+        most = self.settings.max_features
+        if most is None or np.diff(tree.split_indptr).max() <= most:
+            return tree
+        tree = tree.prune(tree.node_counts(self.step.leaves_of(tree)))
+        return self.step.solver.reduced(tree, self.step.leaves_of(tree), self.problem.weight)
 
     def limits(self):
         """Return the maximum number of leaves and the maximum depth of trees in this search.

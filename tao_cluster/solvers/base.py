@@ -46,6 +46,9 @@ class NodeProblem:
         The minimum size of leaves, and all rows that reach the node, also those that are not in the
         sum. The caller rejects a test that leaves too few of these rows on a side. A solver may use
         the limit to find a test that is not rejected.
+    max_features : int >= 1, optional
+        The number of features that the test should have at most. A solver may ignore it, because
+        :class:`tao_cluster.solvers.capped.Capped` reduces its tests.
     """
 
     rows: np.ndarray
@@ -57,6 +60,7 @@ class NodeProblem:
     factors: np.ndarray | None = None
     freed: tuple[int, int] | None = None
     limit: tuple | None = None
+    max_features: int | None = None
 
     def price(self, split):
         """Return the penalty of a test: strength * ||w||_1, or strength times its parameters."""

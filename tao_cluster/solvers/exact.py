@@ -161,18 +161,22 @@ class Rows:
         Cost of each row on the left minus its cost on the right.
     features : int array, optional
         Features that may get a weight; None stands for all.
+    max_features : int, optional
+        No feature is added to a test that has so many.
     """
 
     X: Any
     numbers: np.ndarray
     steps: np.ndarray
     features: np.ndarray | None = None
+    max_features: int | None = None
 
     @classmethod
     def from_problem(cls, X, problem):
         """Return the rows of a NodeProblem."""
         steps = np.where(problem.goes_right, problem.weight, -problem.weight)
-        return cls(X, np.asarray(problem.rows, dtype=np.int64), steps, problem.features)
+        limits = (problem.features, problem.max_features)
+        return cls(X, np.asarray(problem.rows, dtype=np.int64), steps, *limits)
 
     def sample(self, n_rows):
         """Return `n_rows` of the rows, evenly spaced in their order, and their share of the total.
@@ -339,10 +343,12 @@ class Candidate:
     def _added(self, below, n_candidates):
         """Return the test with the feature added that lowers its loss most.
 
-        It is None if no added feature makes the loss lower than `below`. `n_candidates` features
-        are tried.
+        It is None if no added feature makes the loss lower than `below`, or if the test has as many
+        features as it may have. `n_candidates` features are tried.
         """
         rows, noise = self.rows, self.rows.noise
+        if rows.max_features is not None and len(self.features) >= rows.max_features:
+            return None
         if np.minimum(rows.steps, 0.0).sum() >= below - noise:  # no test has a smaller loss
             return None
         values = self.weights @ self.columns
