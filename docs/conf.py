@@ -1,8 +1,8 @@
-"""The site: how Sphinx makes it. ``sphinx-build -W -b html docs OUT``, with the extra "docs"."""
+"""Settings of Sphinx: ``sphinx-build -W -b html docs OUT`` builds the site (extra "docs")."""
 
 import inspect
 import os
-import re
+import shutil
 import warnings
 from pathlib import Path
 
@@ -17,6 +17,11 @@ mpl.use("agg")
 warnings.filterwarnings("error", module="__main__")
 
 ROOT = Path(__file__).parents[1]
+# Pages whose text is a file of the repository, and where its links to docs/ lead from there.
+ELSEWHERE = {
+    "join/contributing": ("CONTRIBUTING.md", "../"),
+    "changelog": ("CHANGELOG.md", ""),
+}
 
 project = "tao-cluster"
 author = "the tao-cluster developers"
@@ -24,22 +29,27 @@ copyright = "the tao-cluster developers"  # noqa: A001
 version = release = tao_cluster.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",  # formulas without a network
 ]
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "examples", "gallery/*.ipynb"]
 templates_path = ["_templates"]
 nitpicky = True
 # What other libraries document: the site is made without a network.
 nitpick_ignore_regex = [("py:.*", r"(sklearn|numpy|scipy|pandas|matplotlib|dask|distributed)\..*")]
-suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
+suppress_warnings = [
+    "config.cache",  # functions in the settings of the gallery
+    "mystnb.unknown_mime_type",  # notebooks: the page of a model also has formats of editors
+]
 
 highlight_language = "none"  # blocks that name no language are shell lines and tables
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+nb_execution_mode = "off"  # notebooks are stored with their outputs
 myst_heading_anchors = 3
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -53,7 +63,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
 html_theme = "pydata_sphinx_theme"
-html_title = "tao-cluster"
+html_title = f"tao-cluster {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
@@ -64,7 +74,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,
-    "logo": {"text": "tao-cluster"},
+    "logo": {"text": f"tao-cluster {release}"},
     "navigation_with_keys": False,
     "header_links_before_dropdown": 7,
 }
@@ -99,16 +109,25 @@ def skip_member(app, kind, name, member, skip, options):
 
 
 def parts_from_elsewhere(app, name, source):
-    """CONTRIBUTING.md as a page, with links between pages; results, where there are some."""
+    """Show CONTRIBUTING.md and CHANGELOG.md as pages, and the results if there are any."""
     del app
-    if name == "join/contributing":
-        text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-        source[0] = re.sub(r"\]\(docs/", "](../", text)
+    if name in ELSEWHERE:
+        file, links = ELSEWHERE[name]
+        source[0] = (ROOT / file).read_text(encoding="utf-8").replace("](docs/", f"]({links}")
     if name == "index" and not any((ROOT / "docs" / "results").glob("*.md")):
         source[0] = source[0].replace("results/*\n", "")
 
 
+def copy_notebooks(app):
+    """Copy the notebooks into the folder of the site; unchanged files keep their times."""
+    target = Path(app.srcdir) / "notebooks"
+    target.mkdir(exist_ok=True)
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy2(path, target)
+
+
 def setup(app):
-    """Sphinx calls that."""
+    """Connect the functions above to the events of Sphinx."""
+    app.connect("builder-inited", copy_notebooks)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", parts_from_elsewhere)

@@ -1,6 +1,7 @@
-"""The pictures of docs/start.md: its code is run, and each figure saved where the page shows it.
+"""Draw the pictures of docs/start.md and docs/guide/parameters.md.
 
-python docs/pictures.py
+``python docs/pictures.py`` runs the code of these pages and saves each figure under the name that
+the page shows next.
 """
 
 import doctest
@@ -11,21 +12,27 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 DOCS = Path(__file__).parent
-DPI = 130
+PAGES = {"start.md": 130, "guide/parameters.md": 80}  # dots per inch
 
 
 def main():
-    """Run the page and write its pictures."""
+    """Draw the pictures of all pages."""
     mpl.use("agg")
-    text = (DOCS / "start.md").read_text(encoding="utf-8")
-    paths = iter(re.findall(r"\]\((images/\w+\.png)\)", text))
+    for page, dpi in PAGES.items():
+        draw(DOCS / page, dpi)
+
+
+def draw(page, dpi):
+    """Run the code of a page and save its figures, in the order of their pictures."""
+    text = page.read_text(encoding="utf-8")
+    paths = iter(re.findall(r"\]\(([./]*images/\w+\.png)\)", text))
     names = {}
     for example in doctest.DocTestParser().get_examples(text):
-        exec(compile(example.source, "start.md", "single"), names)  # noqa: S102
-        if plt.get_fignums():
-            path = DOCS / next(paths)
-            plt.gcf().savefig(path, dpi=DPI, bbox_inches="tight")
-            plt.close("all")
+        exec(compile(example.source, page.name, "single"), names)  # noqa: S102
+        for number in plt.get_fignums():
+            path = page.parent / next(paths)
+            plt.figure(number).savefig(path, dpi=dpi, bbox_inches="tight")
+            plt.close(number)
             print(path.name, path.stat().st_size // 1000, "kB")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import greedy
-from tao_cluster import plot
+from tao_cluster import __version__, plot
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -46,6 +46,10 @@ PUBLIC = {
     "tao_cluster.columns": {"Numeric", "RawView", "TableReader", "raw_view"},
     "tao_cluster.comparison": {"Comparison", "explains_labels"},
 }
+# Where README's links lead, which have to work on PyPI, too.
+ADDRESS = re.compile(
+    r"https://(raw\.githubusercontent|github)\.com/tao-cluster/tao-cluster/(blob/)?main/"
+)
 # They are described in words, or where they are first found.
 ELSEWHERE = {"__version__", "bounds", "datasets"}
 MOST_WORDS = 1200
@@ -106,10 +110,26 @@ def test_readme_is_short():
 def test_links_lead_to_files(page):
     text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
-        target = link.split("#")[0]
+        target, repository = ADDRESS.subn(f"{ROOT}/", link.split("#")[0])
         # The index of the gallery is made with the site.
         if target and "://" not in target and not target.endswith("gallery/index.rst"):
-            assert (page.parent / target).exists(), f"{page}: {link}"
+            assert repository or page != ROOT / "README.md", f"relative on PyPI: {link}"
+            # The site copies the notebooks into the folder of its pages.
+            folder = ROOT if page == DOCS / "notebooks.md" else page.parent
+            assert (folder / target).exists(), f"{page}: {link}"
+
+
+def test_page_of_notebooks_lists_all_of_them():
+    text = (DOCS / "notebooks.md").read_text(encoding="utf-8")
+    names = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert set(re.findall(r"\(notebooks/(\w+\.ipynb)\)", text)) == names
+
+
+def test_files_beside_the_package_have_its_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^version: (\S+)$", citation, flags=re.MULTILINE)[1] == __version__
+    assert re.search(r"^## (\S+)", changes, flags=re.MULTILINE)[1] == __version__
 
 
 def test_gallery_shows_every_function_that_draws():

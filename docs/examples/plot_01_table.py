@@ -2,9 +2,9 @@
 A tree of a table
 =================
 
-Bars are the features of a test, longer where they matter more; leaves show how their rows
-differ from the mean. Everything is in the units of the table, as the columns are only
-standardised for distances.
+The bars of a test are its features, and longer bars matter more. Leaves show how their rows differ
+from the mean. All numbers are in the units of the table; columns are standardised only for the
+distances.
 """
 
 from sklearn.datasets import load_wine
@@ -17,8 +17,8 @@ model = TAOClustering(3, standardize=True, random_state=0).fit(wine.data)
 axes = plot_tree(model, wine.data)
 
 # %%
-# With `y`, which took no part in the fit, leaves show the shares of the true classes. Fewer
-# parameters were asked for here.
+# With `y`, which the fit did not use, leaves show the shares of the true classes. The limit on the
+# parameters makes this tree smaller.
 
 small = TAOClustering(3, standardize=True, max_parameters=8, random_state=0).fit(wine.data)
 cultivars = ["cultivar 1", "cultivar 2", "cultivar 3"]

@@ -2,8 +2,9 @@
 A tree of images
 ================
 
-With ``image_shape`` the weights of a test are drawn where their pixels are, over the pale mean
-of the images that come there: red pixels push an image to the right, blue ones to the left.
+With ``image_shape``, the picture draws the weights of a test at the positions of their pixels,
+over the pale mean of the images at this node. Red pixels push an image to the right, and blue
+pixels push it to the left.
 """
 
 from sklearn.datasets import load_digits
@@ -17,7 +18,6 @@ model = TAOClustering(10, lambda_=8, algorithm=DirectForm(search="fast"), random
 axes = plot_tree(model, X, y=digits.target, image_shape=(8, 8))
 
 # %%
-# Panels show which pixels are tested at all, the centres of the clusters, and the course of the
-# fit.
+# Panels show which pixels are tested, the centres of the clusters, and the optimisation history.
 
 axes = plot_tree(model, X, image_shape=(8, 8), panels=("mask", "centers", "history"), max_depth=2)

@@ -1,10 +1,10 @@
 """
-A tree of texts
-===============
+A tree of documents
+===================
 
-Sparse rows are drawn as words: at the tests those of most effect, red for the right side, at
-the leaves those of largest mean. The texts are the paragraphs that describe the data sets of
-scikit-learn.
+Sparse rows are drawn as words. Tests show the words of largest effect, and red words push a row to
+the right. Leaves show the words of largest mean. The documents are the paragraphs that describe the
+data sets of scikit-learn.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Tests of single columns
 =======================
 
-A test of one column is written out as a condition. A large tree is easier to read from left to
-right, folded below a depth, with the decision path of one row marked.
+A test of one column is written as a condition. Large trees are easier to read from left to right
+and without their deepest levels. The decision path of one row is marked.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -18,8 +18,8 @@ axes = plot_tree(
 )
 
 # %%
-# How sharp is a cut? ``nodes="projection"`` draws a histogram of the tested values at each test,
-# in the units of the columns and stacked by cluster. Rows on the grey side go left.
+# ``nodes="projection"`` shows how clearly each test separates the rows: a histogram of the tested
+# values, in the units of the columns and stacked by cluster. Rows on the grey side go left.
 
 from tao_cluster import TAOClustering
 

@@ -2,8 +2,8 @@
 Cost against size along lambda
 ==============================
 
-Ten trees from nearly free to tiny, and the knee, which is what ``TAOClustering()`` starts from.
-Every point is a fitted model: ``models[4].plot()``.
+Ten trees from large to small, and the knee, from which the search of ``TAOClustering()`` starts.
+Every point is a fitted model: ``models[4].plot()`` draws one of them.
 """
 
 from sklearn.datasets import load_digits

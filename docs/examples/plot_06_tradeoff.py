@@ -1,9 +1,9 @@
 """
-Methods side by side
-====================
+Several methods in one plot
+===========================
 
-Fitted models of any kind on the same axes. They should explain the same clustering: here the
-k-means of the first.
+Fitted models of any kind are drawn on the same axes. They should explain the same clustering; here
+it is the k-means clustering of the first model.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -23,9 +23,9 @@ models += [ExShallow(5, **options).fit(cells)]
 axes = plot_tradeoff(models)
 
 # %%
-# ``compare`` does all of that by itself. If it keeps rows from the fits, its picture shows the
-# costs on these rows; ``found.plot(new=False)`` shows those of the fits, with the whole curve of
-# ExKMC. A method has the same colour and marker in both pictures.
+# ``compare`` does the same in one call. If it holds out rows, its picture shows the costs on these
+# rows. ``found.plot(new=False)`` shows the costs of the fits, with the whole curve of ExKMC. A
+# method has the same colour and marker in both pictures.
 
 from tao_cluster import compare
 

@@ -1,11 +1,11 @@
 """
-The course of a fit
-===================
+The optimisation history
+========================
 
-The cost of every tree that was looked at, one line per stage: initial trees, passes, refits, passes
-on the cost itself, search. Trees that were not better than those before them in their stage are
-hollow, and the dashed line is the result. The picture answers whether more passes, or a longer
-search, would have paid.
+The picture shows the cost of every tree that the fit has evaluated, with one line per stage:
+initial trees, passes, refits, passes on the cost itself, and search. Trees that were not better
+than those before them in their stage are hollow, and the dashed line is the result. The picture
+shows whether more passes or a longer search would have helped.
 """
 
 from sklearn.datasets import load_digits
@@ -18,7 +18,7 @@ model = TAOClustering(10, lambda_=2, random_state=0).fit(X)
 axes = plot_history(model, title="direct form")
 
 # %%
-# The paper's algorithm, along a penalty that grows.
+# The algorithm of the paper has a penalty that grows.
 
 from tao_cluster import PenaltyMethod
 

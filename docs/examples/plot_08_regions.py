@@ -2,9 +2,9 @@
 Regions in the plane
 ====================
 
-For two columns: on the left who is nearest to which centre, on the right what the tree says,
-leaf by leaf. Rows have the colour of their nearest centre in both drawings, so that those which
-the tree assigns to another cluster stand out.
+For two columns, the left half shows the regions of the nearest centres, and the right half shows
+the leaves of the tree. Rows have the colour of their nearest centre in both halves, so that rows
+that the tree assigns to another cluster stand out.
 """
 
 from sklearn.datasets import load_iris
@@ -17,6 +17,6 @@ X = load_iris().data[:, [0, 2]]
 axes = plot_regions(TAOClustering(4, random_state=0).fit(X), X, title="oblique")
 
 # %%
-# With tests of one column the borders are parallel to the axes.
+# With tests of one column, the borders are parallel to the axes.
 
 axes = plot_regions(IMM(4, random_state=0).fit(X), X, title="IMM")

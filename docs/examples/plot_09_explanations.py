@@ -1,9 +1,9 @@
 """
-Why is this row there?
-======================
+Why is this row in its cluster?
+===============================
 
-A row's tests as bars that add up: every bar begins where the one above it ends, the dark one is
-the sum, the line the threshold.
+The tests of a row are drawn as bars that add up. Every bar begins where the previous one ends. The
+dark bar is the sum, and the line is the threshold.
 """
 
 from sklearn.datasets import load_wine
@@ -17,12 +17,12 @@ print(why)
 axes = why.plot()
 
 # %%
-# The least change that would send it to another cluster:
+# This is the smallest change that moves the row to another cluster:
 
 print(model.nearest_change(wine.iloc[[100]], 2))
 
 # %%
-# The features that lead to a cluster, with their direction:
+# The profile shows the features that lead to a cluster, with their direction:
 
 profile = model.cluster_profile(1)
 print(profile)

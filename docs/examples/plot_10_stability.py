@@ -1,9 +1,9 @@
 """
-What of a tree stays
-====================
+Stability of a tree
+===================
 
-Refits to resamples of the rows and with other seeds: how far they agree, what they cost, which
-features they test.
+The model is refitted to resamples of the rows and with other seeds. The picture shows how well the
+refits agree, their cost, and the features that they test.
 """
 
 from sklearn.datasets import load_wine
@@ -16,7 +16,7 @@ found = stability(ExShallow(3, standardize=True), wine, n=12, random_state=0)
 axes = found.plot()
 
 # %%
-# The same of an oblique tree.
+# The same for an oblique tree:
 
 model = TAOClustering(3, lambda_=30, standardize=True)
 axes = stability(model, wine, n=6, random_state=0).plot()

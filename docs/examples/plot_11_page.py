@@ -2,9 +2,9 @@
 The page
 ========
 
-A model as the last line of a notebook's cell, and ``model.to_html("tree.html", X=X)``, show a
-page on which one can fold and zoom, search for a feature, and follow a row or one that is typed
-in.
+A model as the last line of a notebook cell shows an interactive page, and
+``model.to_html("tree.html", X=X)`` writes it to a file. On the page one can fold and zoom the tree,
+search for a feature, and follow a row, also one that is typed in.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/page.png"

@@ -1,9 +1,10 @@
 """
-Units and categories: a pipeline
-================================
+Units and categories in a pipeline
+==================================
 
-Penguins, with missing values, numbers in several units and two columns of categories. The
-pipeline is what is shown: scalers are undone, a one-hot column reads ``island is Dream``.
+The penguin data have missing values, numbers in several units and two columns of categories. The
+pictures of a pipeline use the raw columns: scaling is undone, and a one-hot column is shown as
+``island is Dream``.
 """
 
 from palmerpenguins import load_penguins

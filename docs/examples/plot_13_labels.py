@@ -2,9 +2,9 @@
 Labels of another clustering
 ============================
 
-HDBSCAN finds clusters of any shape and marks noise by -1. ``objective="labels"`` explains them
-by a tree; noise does not count, the few dark rows here. The regions of the tree are drawn by
-hand, since there are no centres, in the colours that the picture of the tree has.
+HDBSCAN finds clusters of any shape and marks noise by -1. ``objective="labels"`` explains its
+labels by a tree. Noise, the few dark points here, does not count. ``plot_regions`` needs centres,
+so matplotlib draws the regions of the tree here, in the colours of its picture.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ ax.scatter(*X.T, c=[colors[label] if label >= 0 else "0.1" for label in labels],
 ax.set_title("rows by HDBSCAN, regions by the tree", loc="left")
 
 # %%
-# The tree as a picture in a file.
+# ``save_tree`` writes the picture of the tree to a file.
 
 import tempfile
 from pathlib import Path

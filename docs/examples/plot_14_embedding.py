@@ -2,7 +2,8 @@
 Clusters of an embedding, explained by raw columns
 ==================================================
 
-Digits are clustered by ten principal components. The tree does not see them: it tests pixels.
+Digits are clustered by ten principal components. The tree does not use the components: it tests
+pixels.
 """
 
 from sklearn.datasets import load_digits

@@ -12,9 +12,9 @@ from tao_cluster import TAOClustering
 from tao_cluster.plot import plot_test, plot_tests
 
 wine = load_wine(as_frame=True).data
-model = TAOClustering(3, standardize=True, random_state=0).fit(wine)
+model = TAOClustering(3, standardize=True, max_parameters=8, random_state=0).fit(wine)
 print(model.to_text())
-axes = plot_test(model, 1, wine)
+axes = plot_test(model, 0, wine)
 
 # %%
 # ``plot_tests`` draws all tests of a tree. A test of one feature is a histogram of the feature. A

@@ -61,7 +61,7 @@ def add_parsers(commands):
     text = "fit several methods to a file and compare their trees"
     study = add_command("compare", text, _compare, data)
     add = study.add_argument
-    text = f"methods to compare, from {', '.join(METHODS)} (default: all that fit the objective)"
+    text = f"methods to compare, from {', '.join(METHODS)} (default: all for the objective)"
     add("--methods", type=arguments.list_of(str.strip), metavar="A,B", help=text)
     text = "numbers of leaves of axis-aligned trees (default: 1, 2 and 4 per cluster)"
     add("--leaves", type=arguments.list_of(int), metavar="N,M", help=text)

@@ -330,5 +330,5 @@ class Search:
             non_zeros=state.pruned.n_nonzero,
             mismatch=mismatch,
             kept=kept,
-            sampled=(self if self.whole is None else self.whole).is_sample,
+            sampled=self.original.is_sample,
         )

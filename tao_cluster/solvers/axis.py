@@ -37,7 +37,7 @@ class Axis(NodeSolver):
     directions. A test of a feature also costs the penalty `strength`; a test that sends all rows to
     one side does not. Thresholds are values of rows. A test that sends large values to the left
     has weight -1; see :func:`upright`. Among tests that divide the rows alike, the one with the
-    widest relative margin wins; see :mod:`tao_cluster.tree.margins`.
+    widest relative margin wins; see ``tao_cluster.tree.margins``.
 
     Notes
     -----

@@ -155,6 +155,7 @@ def test_history_describes_the_path(digits):
         "non_zeros",
         "mismatch",
         "kept",
+        "sampled",
         "seconds",
     ]
     last, pruned = history[-1], state.pruned
