@@ -1,15 +1,19 @@
 """The notebooks run without errors and give the stored results; their files are fit to be shown."""
 
+import base64
+import io
 import json
 import math
 import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 FILES = sorted(FOLDER.glob("*.ipynb"))
 LIMIT = 900_000  # bytes
+LEAST_DPI = 120  # of pictures of trees
 SECONDS = 600  # limit per cell
 RELATIVE, ABSOLUTE = 0.05, 0.05  # tolerances of numbers
 # Outputs that say that the data or an optional package are missing, or that the data are others:
@@ -89,6 +93,15 @@ class TestFiles:
 
     def test_no_machine_paths(self, path):
         assert not re.search("/(home|root|tmp|work)/", path.read_text(encoding="utf-8"))
+
+    def test_trees_can_be_read(self, path):
+        for cell in code_of(cells_of(path)):
+            if "plot_tree(" not in "".join(cell["source"]):
+                continue
+            assert pictures_of(cell)
+            for picture in pictures_of(cell):
+                image = Image.open(io.BytesIO(base64.b64decode(picture)))
+                assert round(min(image.info["dpi"])) >= LEAST_DPI
 
     def test_ends_with_conclusions(self, path):
         *_, words, numbers = cells_of(path)
