@@ -85,7 +85,7 @@ READINGS = {
     ),
     "lambda/mu, least, always": Reading(_SQUARED | {"accept": "always"}),
     "lambda/max(mu,1), always": Reading(
-        _SQUARED | {"strength": "lambda/max(mu,1)", "accept": "always"}
+        _SQUARED | {"strength": "lambda/max(mu,1)", "accept": "always"}, is_common=True
     ),
     "lambda*mu_0/mu, always": Reading(
         _SQUARED | {"strength": "lambda*mu_0/mu", "accept": "always"}

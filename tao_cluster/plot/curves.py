@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
@@ -14,9 +13,8 @@ from ..inspection.palette import method_look, series_looks
 from ..measures import weighted_average_explanation_size
 from ..optimize.path import knee
 from ..tree import tree_of
+from .style import STYLE, drawn_with
 
-STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}
-STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
 _MOST_NOTES = 5
 # An axis is logarithmic if the ratio of its largest to its smallest value exceeds _LOGARITHMIC
 # (axis of sizes) or _FAR (axis of costs).
@@ -78,7 +76,7 @@ def plot_path(models, *, ax=None, title=None):
     >>> axes = plot_path(tao_path(load_iris().data, 3, random_state=0))
     """
     models = _model_list(models)
-    with mpl.rc_context(STYLE):
+    with drawn_with(STYLE):
         ax = _axes(ax)
         x = [tree_of(model).n_parameters for model in models]
         y = [model.cost_increase_ for model in models]
@@ -227,7 +225,7 @@ def plot_series(points, size, *, methods=None, curves=None, new=False, ax=None, 
     """
     curves = {} if curves is None else curves
     looks = series_looks(dict(zip(points, points, strict=True)) if methods is None else methods)
-    with mpl.rc_context(STYLE):
+    with drawn_with(STYLE):
         ax = _axes(ax, _WIDE)
         for i, (label, places) in enumerate(points.items()):
             # Points of several series often coincide. The first series are drawn on top.
@@ -299,7 +297,7 @@ def plot_history(model, *, ax=None, title=None):
     y = np.array([record["cost_increase"] for record in records])
     is_kept = np.array([bool(record["kept"]) for record in records])
     stages = np.array([_stage_name(record) for record in records])
-    with mpl.rc_context(STYLE):
+    with drawn_with(STYLE):
         ax = _axes(ax, _WIDE)
         for name in dict.fromkeys(stages.tolist()):
             at = stages == name

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
@@ -21,10 +20,10 @@ from ..inspection.rows import Rows
 from ..report import check_weight, report
 from ..tree import tree_of
 from .boxes import name_lines, wrap
-from .curves import STYLE
 from .fonts import drawable, make_drawable
 from .histograms import SHADE, stacks_of
 from .split_view import SplitView
+from .style import STYLE, drawn_with
 from .tree import abbreviation_of
 
 _SIZE, _PANEL = (6.4, 3.6), (2.9, 2.4)  # inches: a single picture, one picture of a grid
@@ -85,7 +84,7 @@ def plot_test(model, node, X, *, sample_weight=None, feature_names=None, ax=None
     """
     tests = _Tests.from_data(model, X, sample_weight, feature_names)
     view = tests.view(_check_node(tests.tree, node))
-    with mpl.rc_context(STYLE):
+    with drawn_with(STYLE):
         if ax is None:
             _, ax = plt.subplots(figsize=_SIZE, dpi=_DPI, layout="constrained")
         handles = tests.handles([view])
@@ -156,7 +155,7 @@ def plot_tests(
     views = [tests.view(_check_node(tests.tree, node)) for node in chosen]
     n_columns = min(max(1, n_columns), len(views))
     n_lines = -(-len(views) // n_columns)
-    with mpl.rc_context(STYLE):
+    with drawn_with(STYLE):
         size = (_PANEL[0] * n_columns + 1.3, _PANEL[1] * n_lines + 0.3)
         figure, axes = plt.subplots(
             n_lines, n_columns, figsize=size, dpi=_DPI, layout="constrained", squeeze=False

@@ -2,7 +2,6 @@
 
 import math
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
@@ -14,10 +13,11 @@ from ..export.format import tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from ..inspection.rows import check_image_shape
 from .boxes import name_lines, text_width, wrap
-from .curves import COST, STYLE, scale_costs
+from .curves import COST, scale_costs
 from .fonts import drawable, make_drawable
 from .glyphs import PALE, SIGNED
 from .split_view import number
+from .style import STYLE, drawn_with
 
 # In inches: width of a figure (_WIDTH), height of a bar (_LINE), height of the title and the axis
 # of one test (_AROUND). _DPI is in dots per inch.
@@ -49,7 +49,7 @@ def plot_decision_path(tests, title):
     heights = [_height(test) for test in tests] or [_AROUND]
     names = [tested_name(term.name) for test in tests for term in test.contributions]
     abbreviate = Abbreviation.from_names(names)
-    with mpl.rc_context(STYLE):
+    with drawn_with(STYLE):
         figure, axes = plt.subplots(
             len(heights),
             figsize=(_WIDTH, sum(heights) + (0.5 if abbreviate.note else 0.3)),
@@ -99,7 +99,7 @@ def plot_image_path(tests, title, row, image_shape):
     image = (row.toarray() if sp.issparse(row) else row).reshape(image_shape)
     n = max(1, len(tests))
     side = _IMAGE * image_shape[1] / max(image_shape)
-    with mpl.rc_context(STYLE):
+    with drawn_with(STYLE):
         figure, axes = plt.subplots(
             n,
             2,
@@ -250,7 +250,7 @@ def plot_cluster_profile(roles, *, ax=None, title=""):
     -------
     matplotlib Axes
     """
-    with mpl.rc_context(STYLE):
+    with drawn_with(STYLE):
         if ax is None:
             size = (_WIDTH * 0.8, max(1, len(roles)) * _LINE + 0.8)
             _, ax = plt.subplots(figsize=size, dpi=_DPI, layout="constrained")
@@ -290,7 +290,7 @@ def plot_stability(table, features, title=None):
     -------
     array of three matplotlib Axes
     """
-    with mpl.rc_context(STYLE):
+    with drawn_with(STYLE):
         figure, axes = plt.subplots(1, 3, figsize=_SIZE, dpi=_DPI, layout="constrained")
         for i, (kind, part) in enumerate(table.groupby("kind", sort=False)):
             look = {"color": cluster_color(i), "marker": _MARKERS[kind], "alpha": 0.7}

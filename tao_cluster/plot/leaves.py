@@ -4,15 +4,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 
 from ..export.format import count_text
 from ..inspection.palette import cluster_color, text_color
 from ..tree import labels_of
 from .boxes import Box, fit, text_width
-from .curves import STYLE, plot_history
+from .curves import plot_history
 from .glyphs import Image
+from .style import STYLE, drawn_with
 
 _LINE = 0.125  # height of a line of text, inches
 _MOST_CLASSES = 3
@@ -261,7 +261,7 @@ def _history(estimator, tree, image_shape):
     def draw(ax, box):
         left, below = 0.42, 0.36 + _LEGEND  # inches, room for the axis labels and the legend
         place = (box.left + left, box.bottom + below, box.width - left, box.height - below)
-        with mpl.rc_context(STYLE):
+        with drawn_with(STYLE):
             inset = ax.inset_axes(place, transform=ax.transData)
             plot_history(estimator, ax=inset)
         inset.set_ylabel("cost increase, %")

@@ -1,6 +1,5 @@
 """Regions of the plane: clusters of the free clustering beside those of a tree."""
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from ..export.format import name_with_unit
 from ..inspection.palette import cluster_color, tint
 from ..reference import nearest_center
 from ..tree import tree_of
-from .curves import STYLE
+from .style import STYLE, drawn_with
 
 _RESOLUTION = 400  # grid points per axis
 _MARGIN = 0.05
@@ -75,7 +74,7 @@ def plot_regions(model, X, *, axes=None, title=None):
     dots = {"c": colors, "s": 5, "linewidths": 0.25, "edgecolors": "0.2"}
     labels = printable_names(names_of(model, getattr(model, "feature_names_in_", names)))
     x_label, y_label = (brief(name_with_unit(label)) for label in labels)
-    with mpl.rc_context(STYLE | {"axes.grid": False}):
+    with drawn_with(STYLE | {"axes.grid": False}):
         if axes is None:
             _, axes = plt.subplots(1, 2, figsize=(7.4, 3.6), dpi=150, layout="constrained")
         for ax, (name, cluster, region, centers) in zip(axes, pictures, strict=True):

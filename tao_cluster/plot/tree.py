@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import PathPatch
@@ -26,6 +25,7 @@ from .glyphs import Glyph, LeafView, choose_glyph
 from .layout import Layout
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
 from .split_view import SplitView
+from .style import drawn_with
 
 _STYLE = {"font.size": 8, "font.family": "sans-serif"}
 _ORIENTATIONS = ("vertical", "horizontal")
@@ -174,7 +174,7 @@ def plot_tree(
         is_horizontal=orientation == "horizontal",
         abbreviate=abbreviate,
     )
-    with mpl.rc_context(_STYLE):
+    with drawn_with(_STYLE):
         return picture.draw(ax)
 
 

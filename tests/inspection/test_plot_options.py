@@ -2,6 +2,7 @@
 
 import inspect
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from tao_cluster.export import Indicator
 from tao_cluster.inspection.palette import cluster_color
 from tao_cluster.plot import plot_tree
 from tao_cluster.plot.layout import Layout
+from tao_cluster.plot.style import drawn_with
 from tao_cluster.plot.tree import UpperTree
 from tao_cluster.tree.readable import Readable
 
@@ -243,3 +245,17 @@ def test_weighted_pictures_show_rows_and_weights(stairs, nodes, max_depth):
         assert f"{100 * 105 / 106.5:.1f} %" in shown  # shares are of the weight
     repeated = texts_of(plot_tree(stairs, X, nodes=nodes, max_depth=max_depth))
     assert not any("weight " in text for text in repeated)
+
+
+def test_the_first_figure_leaves_the_interactive_mode_of_its_backend():
+    """A notebook loads its backend with the first figure, and shows figures in this mode only."""
+    was_interactive = mpl.is_interactive()
+    try:
+        mpl.interactive(False)
+        with drawn_with({"font.size": 3}):
+            mpl.interactive(True)
+            assert mpl.rcParams["font.size"] == 3
+        assert mpl.is_interactive()
+        assert mpl.rcParams["font.size"] != 3
+    finally:
+        mpl.interactive(was_interactive)

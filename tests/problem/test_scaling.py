@@ -174,8 +174,7 @@ def test_references_and_initial_trees_are_in_raw_units():
 
 
 @pytest.mark.slow
-def test_an_embedding_is_left_alone_but_its_price_is_not():
-    """The figures of the table of breast cancer: 50 parameters of raw columns, 16 of these."""
+def test_an_embedding_is_left_alone():
     X = load_breast_cancer().data
     Z = StandardScaler().fit_transform(X)
     options = {"max_cost_increase": 1, "lambda_": "auto", "depth": 5}
@@ -186,8 +185,6 @@ def test_an_embedding_is_left_alone_but_its_price_is_not():
     np.testing.assert_allclose(
         model.cluster_centers_, [Z[model.labels_ == k].mean(axis=0) for k in range(4)]
     )
-    raw = small(4, **options).fit(X, embedding=Z)
-    assert raw.tree_.n_parameters > model.tree_.n_parameters
 
 
 @pytest.mark.slow

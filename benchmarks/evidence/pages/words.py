@@ -1,5 +1,6 @@
 """Tables and numbers as Markdown, and the papers' own figures."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,8 @@ def folded(summary, text):
 
 def figure(name, caption):
     """A figure of a page with its caption."""
-    return f"![{caption.partition('.')[0]}]({name}.svg)\n\n*{caption}*"
+    title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", caption).partition(".")[0]  # without links
+    return f"![{title}]({name}.svg)\n\n*{caption}*"
 
 
 def counted(n, thing):
