@@ -244,7 +244,7 @@ class Words:
         indices, effects = indices[order], effects[order]
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
         self._list(ax, box.part(height=box.height - _LINE - 0.03), indices, effects, colors)
-        _write_threshold(ax, box, "w.x", split)
+        _write_threshold(ax, box, "sum", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Draw the words with the largest means in a leaf."""

@@ -61,7 +61,7 @@ def plot_tree(
 ):
     """Draw a tree with matplotlib.
 
-    - A test shows its weights. Red features push a row to the right (towards w.x > threshold),
+    - A test shows its weights. Red features push a row to the right (towards sum > threshold),
       blue features push it to the left. If features are pixels, the weights are drawn over the
       pale mean of the rows that reach the node, and each test has its own colour scale.
     - Features are selected and sized by their effect. The effect is |weight| times the standard

@@ -48,7 +48,7 @@ class NodeProblem:
         the limit to find a test that is not rejected.
     max_features : int >= 1, optional
         The number of features that the test should have at most. A solver may ignore it, because
-        :class:`tao_cluster.solvers.capped.Capped` reduces its tests.
+        ``tao_cluster.solvers.capped.Capped`` reduces its tests.
     """
 
     rows: np.ndarray

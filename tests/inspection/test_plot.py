@@ -157,7 +157,7 @@ def test_words_are_red_then_blue_and_sized_by_weight(rows):
     assert [w.get_text() for w in words] == ["god", "bike", "car", "file"]
     assert [w.get_color() for w in words] == [POSITIVE, POSITIVE, NEGATIVE, POSITIVE]
     assert words[0].get_fontsize() > words[2].get_fontsize() > words[1].get_fontsize()
-    assert "w.x ≤ 1" in texts_of(ax)
+    assert "sum ≤ 1" in texts_of(ax)
     at_leaves = [t for t in ax.texts if t.get_text() in names and t not in words]
     assert len(at_leaves) == 3 * 4
     few = plot_tree(two_tests(), nodes=Words(names, n_words=1))
