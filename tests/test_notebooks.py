@@ -46,7 +46,7 @@ def numbers_of(text):
     """Return the numbers of a text; the last column of a table is left out if it has seconds."""
     numbers, is_timed = [], False
     for line in map(str.rstrip, text.splitlines()):
-        if line.endswith(" seconds"):
+        if line.endswith((" seconds", " time, s")):
             is_timed = True
         elif not line.strip():
             is_timed = False
@@ -124,6 +124,10 @@ class TestDifference:
             (
                 "   leaves seconds\nTAO    5    1.10\n",
                 "   leaves seconds\nTAO    5    9.90\n",
+            ),
+            (
+                "   leaves fit time, s\nTAO    5    1.10\n",
+                "   leaves fit time, s\nTAO    5    9.90\n",
             ),
         ],
     )
