@@ -118,7 +118,7 @@ def test_permuted_columns_permute_the_tree(method, seed, k, order):
 
     Counts of rows are often tied, so that one column parts the clusters here, and no other does.
     Weights of oblique tests are found to a tolerance; only their rows are compared. Which of the
-    gaps of that column comes first is tied, too: for oblique trees, noisy copies of the rows decide.
+    gaps of that column comes first is tied, too: for oblique trees, noisy copies decide.
     """
     X = np.random.default_rng(seed).normal(size=(5 * k, 4))
     X[:, 0] += 30 * np.repeat(np.arange(k), 5)
