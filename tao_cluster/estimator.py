@@ -159,8 +159,8 @@ class TAOClustering(TreeClustering):
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
         "published" follows the paper: the penalty method with the squared error, the constant
         strength lambda and all updates accepted, one initial tree ("bisecting", or "exkmc" for
-        axis-aligned trees), and no refinement. The paper leaves these choices open. Of those that
-        were tried, these give the trees nearest to its table 2 on the data set letter.
+        axis-aligned trees), and no refinement. The paper leaves these choices open. We tried
+        several; these give the trees nearest to its table 2 on the data set letter.
     n_jobs : int, default=None
         Number of threads. The result is the same for any number. While a fit runs in threads,
         start other processes with "spawn": a forked process can hang.

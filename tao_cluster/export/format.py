@@ -2,6 +2,7 @@
 
 import math
 import operator
+import re
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -23,6 +24,7 @@ _CONSTRAINTS = {
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
+_NEGATIVE_SIGN = re.compile(r"(?<= )-(?=[\d.])")  # of a number, unlike the hyphens of a date
 _EXTRA_DIGITS = 3  # a bound has up to 3 digits more than `precision`, if that makes it exact
 _MOST_DIGITS = 15  # different decimal numbers of up to 15 digits are different float64
 _WEIGHT_DIGITS = 6  # significant digits of a sum of sample weights
@@ -138,14 +140,17 @@ def condition_text(node, precision, max_terms=None, *, is_left=True):
 def condition_parts(node, precision, *, is_left=True):
     """Return what a test of one feature or of levels compares, and the comparison.
 
-    They are for example ("a", "≥ 2") or ("plan", "in {gold, silver}"). The parameters are those of
-    :func:`condition_text`.
+    They are for example ("a", "≥ 2") or ("plan", "in {gold, silver}"). Negative numbers have a
+    minus sign instead of a hyphen. The parameters are those of :func:`condition_text`.
     """
     levels = node["levels"]
-    column = tested_name(node["terms"][0]["name"]) if levels is None else levels["column"]
-    column = column if levels is None else printable(column)
     text = typeset(condition_text(node, precision, is_left=is_left))
-    return column, text.removeprefix(f"{column} ")
+    if levels is not None:
+        column = printable(levels["column"])
+        return column, text.removeprefix(f"{column} ")
+    column = tested_name(node["terms"][0]["name"])
+    comparison = text.removeprefix(f"{column} ")
+    return column, _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", comparison)
 
 
 def sum_text(node, precision, max_terms=None):

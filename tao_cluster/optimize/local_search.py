@@ -651,7 +651,7 @@ def n_sketched(problem):
 def _separating_columns(problem, trees):
     """Return the numbers of the columns that a sketch contains: an increasing int array.
 
-    Up to 256 columns are all taken. Of more columns, those that the trees test are taken, and the
+    Up to 256 columns are all taken. If there are more, it takes those that the trees test, and the
     256 with the largest share of their variance between the free clusters.
     """
     X, free, weight = problem.X, problem.free, problem.weight

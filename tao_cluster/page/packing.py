@@ -1,7 +1,5 @@
 """The compact data of a page: trees, pictures of their nodes, and some rows."""
 
-import re
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -10,11 +8,10 @@ from ..columns.abbreviations import Abbreviation
 from ..columns.levels import levels_of
 from ..columns.names import printable
 from ..export.format import (
-    condition_text,
+    condition_parts,
     count_text,
     edge_signs,
     factor_name,
-    tested_name,
     threshold_text,
     typeset,
 )
@@ -22,7 +19,6 @@ from ..inspection.palette import SIGNED_STOPS, cluster_color, hex_color, text_co
 from ..inspection.rows import picture_kind
 from .samples import bytes_text, samples
 
-_NEGATIVE_SIGN = re.compile(r"(?<= )-(?=[\d.])")  # of a number, unlike the hyphens of a date
 _MOST_AT_LEAF = 12  # maximum number of words or bars shown per leaf
 # Rows whose decision path the page can show: from _LEAST_ROWS to _MOST_ROWS evenly spaced rows, as
 # many as fit into about _ROW_CHARACTERS characters, and the first row of each leaf.
@@ -169,17 +165,11 @@ def _written_test(node):
     The keys are `left` and `right` (conditions to go left and right), `lines` (the condition to go
     left, as two lines) and `signs` (labels of the edges).
     """
-    levels = node["levels"]
-    if levels is None and len(node["terms"]) != 1:
+    if node["levels"] is None and len(node["terms"]) != 1:
         return None
-    left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
-    name = node["terms"][0]["name"]
-    column = tested_name(name) if levels is None else printable(levels["column"])
-    if levels is None:
-        bounds = (text.removeprefix(column) for text in (left, right))
-        left, right = (column + _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", text) for text in bounds)
-    lines = [column, left.removeprefix(f"{column} ")]
-    return {"left": left, "right": right, "lines": lines, "signs": edge_signs(node)}
+    left, right = (condition_parts(node, 3, is_left=side) for side in (True, False))
+    texts = {"left": " ".join(left), "right": " ".join(right)}
+    return texts | {"lines": list(left), "signs": edge_signs(node)}
 
 
 def _short(value):

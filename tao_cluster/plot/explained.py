@@ -157,9 +157,8 @@ def _draw_signs(ax, test):
 
 def _write_title(figure, title, note):
     """Write the title of a figure and, below it, the note on abbreviated names."""
-    lines = [brief(title, _LONGEST_TITLE)]
     style = {"x": 0.01, "ha": "left", "parse_math": False}
-    figure.suptitle("\n".join(lines), fontweight="bold", **style)
+    figure.suptitle(brief(title, _LONGEST_TITLE), fontweight="bold", **style)
     if note:
         text = "\n".join(wrap(f"In names, {note}.", 7, _WIDTH - 0.2))
         figure.supxlabel(text, fontsize=7, color="0.4", **style)

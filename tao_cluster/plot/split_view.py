@@ -22,7 +22,6 @@ from ..inspection.rows import Rows
 from ..report import effect
 from .boxes import SMALLEST, name_lines, shortened, text_width, wrap
 
-_NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # the minus sign of a number, not a hyphen
 _MINUS = "\N{MINUS SIGN}"
 _FIXED = "\N{NO-BREAK SPACE}"
 _LONGEST = 28  # characters of a name in a sum; longer names lose their middle
@@ -120,8 +119,6 @@ class SplitView:
         if len(self.terms) != 1 and self.facts["levels"] is None:
             return None
         column, comparison = condition_parts(self.facts, 3)
-        if self.facts["levels"] is None:
-            comparison = _NEGATIVE_SIGN.sub(_MINUS, comparison)
         return self.abbreviate(column), comparison
 
     @property
