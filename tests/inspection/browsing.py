@@ -74,6 +74,11 @@ class Page:
     def devtools(self, command, **arguments):
         return self._browser.execute_cdp_cmd(command, arguments)
 
+    def show_as(self, media):
+        """Show the page as on `media`, and wait until it has drawn itself anew."""
+        self.devtools("Emulation.setEmulatedMedia", media=media, features=[])
+        self.run_later("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+
     def run(self, script, *arguments):
         return self._browser.execute_script(script, *arguments)
 

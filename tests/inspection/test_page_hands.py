@@ -282,7 +282,7 @@ def test_many_leaves_are_printed_legibly_on_several_sheets(browser, digits, tmp_
     page.one("#unfold").click()
     place = page.box('[data-node="0"] .box')
     page.run("dispatchEvent(new Event('beforeprint'))")
-    page.devtools("Emulation.setEmulatedMedia", media="print", features=[])
+    page.show_as("print")
     numbers = "return [...document.querySelectorAll('.printed g.leaf')].map((g) => +g.dataset.node)"
     assert sorted(page.run(numbers)) == sorted(tree.leaves.tolist())
     parts = page.all(".printed")
@@ -296,7 +296,7 @@ def test_many_leaves_are_printed_legibly_on_several_sheets(browser, digits, tmp_
     read = "return [...document.querySelectorAll('.printed svg')].map((s) => s.getScreenCTM().a)"
     assert min(page.run(read)) >= 0.5
     assert not page.one("#stage").is_displayed()
-    page.devtools("Emulation.setEmulatedMedia", media="", features=[])
+    page.show_as("")
     page.run("dispatchEvent(new Event('afterprint'))")
     assert page.box('[data-node="0"] .box') == pytest.approx(place)
     sheets = base64.b64decode(page.devtools("Page.printToPDF", preferCSSPageSize=True)["data"])
@@ -317,7 +317,7 @@ def test_a_printed_page_is_one_sheet(desk):
 def test_the_tree_on_paper_is_whole_and_alone(desk):
     for _ in range(6):
         desk.one("#closer").click()
-    desk.devtools("Emulation.setEmulatedMedia", media="print", features=[])
+    desk.show_as("print")
     stage = desk.box("#stage")
     assert stage["width"] > 0
     for box in (group.rect for group in desk.all("g.node .box")):

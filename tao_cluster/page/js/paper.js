@@ -6,7 +6,12 @@ const TALL_PAPER = { width: 700, height: 750 };
 const LEAST_PRINTED = 0.5; // scale below which printed text is hard to read
 const PRINTED = 0.6; // scale of the parts of a tree
 
+// A browser can tell of printing twice, by an event and by its media; the second time changes nothing.
+let isOnPaper = false;
+
 function toPaper() {
+  if (isOnPaper) return;
+  isOnPaper = true;
   const [wide, tall] = [PAPER, TALL_PAPER].map(({ width, height }) =>
     Math.min(width / place.width, height / place.height));
   const isSplit = Math.max(wide, tall) < LEAST_PRINTED && place.order.length > 3;
@@ -18,6 +23,8 @@ function toPaper() {
 }
 
 function toScreen() {
+  if (!isOnPaper) return;
+  isOnPaper = false;
   document.body.classList.remove("split", "tall");
   byId("parts").replaceChildren();
   canvas.removeAttribute("viewBox");
