@@ -77,11 +77,10 @@ def refit(search, state, lambda_, is_rough=False):
         options = {"stage": "relax", "n_passes": n_passes, "step": refitting, "price": 0.0}
         return descend(search, state, strength, keeps_start=not reweights, **options)
 
-    if is_rough:
-        return passes(state, _RELAXED_SHARE * lambda_, 1, reweights=False)
-    for _ in range(_N_REWEIGHTINGS):
+    for _ in range(0 if is_rough else _N_REWEIGHTINGS):
         state = passes(state, lambda_, _REWEIGHTED_PASSES, reweights=True)
-    return passes(state, _RELAXED_SHARE * lambda_, _RELAXED_PASSES, reweights=False)
+    n_passes = 1 if is_rough else _RELAXED_PASSES
+    return passes(state, _RELAXED_SHARE * lambda_, n_passes, reweights=False)
 
 
 def penalty_per_parameter(problem, state):
