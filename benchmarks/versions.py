@@ -75,7 +75,10 @@ class _Version:
         paths = os.pathsep.join([str(Path(folder).resolve()), str(_HERE / "benchmarks")])
         environment = {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self._process = subprocess.Popen(call, env=os.environ | environment, cwd=folder, **pipes)
+        # The folder is that of the person who runs the benchmark.
+        self._process = subprocess.Popen(  # noqa: S603
+            call, env=os.environ | environment, cwd=folder, **pipes
+        )
 
     def fit(self, name, seed):
         """Return the CPU seconds, the cost and the number of parameters of a fit."""
