@@ -36,7 +36,7 @@ class Refits(Copies):
 
     finds_with_copies = False
 
-    def refit(self, search, state, lambda_):
+    def refit(self, search, state, lambda_, is_rough=False):
         """The refitted state."""
         return refit(search, state, lambda_)
 
@@ -50,7 +50,7 @@ class RowsAlone(Copies):
 
     finds_with_copies = False
 
-    def refit(self, search, state, lambda_):
+    def refit(self, search, state, lambda_, is_rough=False):
         """The refitted state."""
         return refit(search, state, lambda_)
 
@@ -63,8 +63,9 @@ STEPS = {
     "refits": (Refits(), "fast"),
     "true cost, rows alone": (RowsAlone(), "fast"),
     "all passes, copies, too": (Copies(), "fast"),
-    "and search, fast": (Oblique(), "fast"),
-    "and search, thorough": (Oblique(), "thorough"),
+    "default": (Oblique(), "auto"),
+    "search, fast": (Oblique(), "fast"),
+    "search, thorough": (Oblique(), "thorough"),
 }
 
 

@@ -34,6 +34,7 @@ PARAMETERS = {
     "no refits, tuning or search": {"algorithm": DirectForm(relax=False)},
     "no trimming": {"algorithm": DirectForm(trim=0.0)},
     "no search": {"algorithm": DirectForm(search="none")},
+    "search of four rounds": {"algorithm": DirectForm(search="fast")},
     "thorough search": {"algorithm": DirectForm(search="thorough")},
 }
 
