@@ -19,7 +19,7 @@ from ..inspection.palette import cluster_color
 from ..inspection.rows import Rows
 from ..report import check_weight, report
 from ..tree import tree_of
-from .boxes import name_lines, wrap
+from .boxes import name_lines, text_width, wrap
 from .fonts import drawable, make_drawable
 from .histograms import SHADE, stacks_of
 from .split_view import SplitView, condition_lines
@@ -34,6 +34,7 @@ _MOST_TESTS = 60  # pictures in a grid
 _MOST_ENTRIES = 14  # entries of a column of the legend
 _MOST_TERMS = 6  # terms of a sum that are written below its axis
 _FONT_SIZE = 8  # points
+_KEY = 0.5  # inches, the colour of an entry of the legend and the gaps around it
 _HEAD = "The tests of the tree"
 _HOW_TO_READ = (
     "Each panel shows the rows that reach one test, in the colours of their clusters. Rows on the "
@@ -174,11 +175,14 @@ def plot_tests(
             _draw(ax, view, None, width=_PANEL[0] - 0.75)
         handles = tests.handles(views, counted=False)
         place = {"loc": "outside right upper", "frameon": False}
-        figure.legend(handles=handles, ncols=-(-len(handles) // (_MOST_ENTRIES * n_lines)), **place)
+        n_legend_columns = -(-len(handles) // (_MOST_ENTRIES * n_lines))
+        figure.legend(handles=handles, ncols=n_legend_columns, **place)
+        widest = max(text_width(handle.get_label(), _FONT_SIZE) for handle in handles)
+        width = size[0] - n_legend_columns * (widest + _KEY) - 0.1  # left of the legend
         note = tests.abbreviate.note
         head = _HEAD if title is None else printable_lines(title)
         texts = [text for text in (head, _HOW_TO_READ, note and f"In names, {note}.") if text]
-        lines = [line for text in texts for line in wrap(text, _FONT_SIZE, size[0] - 0.2)]
+        lines = [line for text in texts for line in wrap(text, _FONT_SIZE, width)]
         style = {"x": 0.01, "ha": "left", "fontsize": _FONT_SIZE, "parse_math": False}
         figure.suptitle("\n".join(lines), **style)
         make_drawable(figure)

@@ -47,6 +47,8 @@ class Glyph(Protocol):
         Heights of the boxes of tests and leaves in inches.
     convention, leaf_convention : tuple of str
         Phrases for the legend that explain how to read tests and leaves.
+    counted : str, optional
+        What the line above a test calls a feature, such as "word".
     """
 
     width: float
@@ -236,6 +238,7 @@ class Words:
     width: float = 1.05
     has_more: bool = False
 
+    counted = "word"
     convention = ("red words push right, blue words left", _CONDITION)
     leaf_convention = ("leaves show the words of largest mean",)
 
@@ -258,7 +261,8 @@ class Words:
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
         height = box.height - (1 + self.has_more) * _LINE - 0.03
         self._list(ax, box.part(height=height), indices, effects, colors)
-        _write_more(ax, box, len(split.terms) - len(indices), "word")
+        if self.has_more:
+            _write_more(ax, box, len(split.terms) - len(indices), self.counted)
         _write_threshold(ax, box, "sum", split)
 
     def draw_leaf(self, ax, box, leaf):

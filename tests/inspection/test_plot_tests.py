@@ -77,14 +77,17 @@ def test_two_features_are_a_scatter_plot_with_the_line(tree, X, as_rows):
     np.testing.assert_array_equal(inside, X[:, :2] @ [2.0, -1.0] <= 1)
 
 
-def test_the_legend_covers_no_points(tree, X):
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+def test_the_legend_covers_neither_points_nor_the_title(tree, X, n_columns):
     ax = plot_test(tree, 0, X)
     ax.figure.draw_without_rendering()
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
     assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.x1
-    axes = plot_tests(tree, X)
+    axes = plot_tests(tree, X, n_columns=n_columns)
     axes[0].figure.draw_without_rendering()
     (legend,) = axes[0].figure.legends
+    title = axes[0].figure._suptitle.get_window_extent()
+    assert title.x1 <= legend.get_window_extent().x0
     assert legend.get_window_extent().x0 >= max(ax.get_window_extent().x1 for ax in axes)
 
 
