@@ -24,7 +24,7 @@ CAPS = (1, 2, 3, None)
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("names", nargs="+", metavar="NAME:SIZES", help="such as digits:40,60,100")
-    parser.add_argument("--seeds", type=int, default=5, help="number of seeds, at least 2")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--caps", type=int, nargs="*", default=CAPS, metavar="N")
     parser.add_argument("--without-cart", action="store_true")
     options = parser.parse_args()
@@ -57,8 +57,10 @@ def cell(X, k, size, cap, n_seeds):
         model = TAOClustering(k, max_parameters=size, algorithm=algorithm, random_state=seed).fit(X)
         found.append((model.cost_increase_, model.tree_.n_parameters, model.tree_.n_leaves))
     cost, parameters, leaves = np.mean(found, axis=0)
-    error = np.std(found, axis=0, ddof=1)[0] / np.sqrt(n_seeds)
-    return f"{cost:.2f} ± {error:.2f} ({parameters:.0f}, {leaves:.0f})"
+    error = ""
+    if n_seeds > 1:
+        error = f" ± {np.std(found, axis=0, ddof=1)[0] / np.sqrt(n_seeds):.2f}"
+    return f"{cost:.2f}{error} ({parameters:.0f}, {leaves:.0f})"
 
 
 if __name__ == "__main__":
