@@ -1,15 +1,22 @@
 """Cost of oblique trees whose tests have at most 1, 2 or 3 features, at equal parameters.
 
-    python -m benchmarks.capped digits:40,60,100 wine:10,20 breast_cancer:10,20 avila:10,20
+    python -m benchmarks.capped wine:10,20,40 breast_cancer:10,20,40 --seeds 5
+    python -m benchmarks.capped digits:40,60,100 avila/3000:10,20,40 --seeds 3
 
-prints a table row per data set and limit of parameters. A cell has the cost increase in percent,
-and in brackets the parameters and leaves of the tree.
+prints a table row per data set and limit of parameters. A cell has the mean cost increase over the
+seeds in percent with its standard error, and in brackets the mean parameters and leaves of the
+trees. "avila/3000" is 3000 rows of avila. With `--without-cart`, the trees with a cap do not start
+from a tree of CART; this shows what CART contributes.
 """
 
 import argparse
+from unittest import mock
+
+import numpy as np
 
 from benchmarks.datasets import load
 from tao_cluster import DirectForm, TAOClustering
+from tao_cluster.optimize.split_kinds import Oblique
 
 CAPS = (1, 2, 3, None)
 
@@ -17,24 +24,43 @@ CAPS = (1, 2, 3, None)
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("names", nargs="+", metavar="NAME:SIZES", help="such as digits:40,60,100")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
+    parser.add_argument("--caps", type=int, nargs="*", default=CAPS, metavar="N")
+    parser.add_argument("--without-cart", action="store_true")
     options = parser.parse_args()
-    print("| data, parameters | 1 feature | 2 features | 3 features | no cap |")
-    print("|---|---|---|---|---|", flush=True)
+    heads = [f"{cap} feature{'s' * (cap > 1)}" if cap else "no cap" for cap in options.caps]
+    print(f"| data, parameters | {' | '.join(heads)} |")
+    print("|---" * (1 + len(heads)) + "|", flush=True)
     for given in options.names:
         name, _, sizes = given.partition(":")
-        X, k, _ = load(name)
+        X, k, _ = load(name.replace("/", ":"))
         for size in map(int, sizes.split(",")):
-            cells = [cell(X, k, size, cap, options.seed) for cap in CAPS]
-            print(f"| {name}, {size} | {' | '.join(cells)} |", flush=True)
+            row = [f"{name.split('/')[0]}, {size}"]
+            with mock.patch.object(Oblique, "default_start", start_of(options.without_cart)):
+                row += [cell(X, k, size, cap, options.seeds) for cap in options.caps]
+            print(f"| {' | '.join(row)} |", flush=True)
 
 
-def cell(X, k, size, cap, seed):
-    """Cost increase, parameters and leaves of the tree with a cap on features per test."""
-    algorithm = DirectForm(max_features_per_test=cap)
-    model = TAOClustering(k, max_parameters=size, algorithm=algorithm, random_state=seed).fit(X)
-    tree = model.tree_
-    return f"{model.cost_increase_:.2f} ({tree.n_parameters}, {tree.n_leaves})"
+def start_of(without_cart):
+    """Return the method that builds initial trees, with a cap or as if there were none."""
+    default = Oblique.default_start
+    if not without_cart:
+        return default
+    return lambda self, *terms, is_capped=False: default(self, *terms[:4])
+
+
+def cell(X, k, size, cap, n_seeds):
+    """Mean and standard error of the cost increase, mean parameters and leaves, with a cap."""
+    found = []
+    for seed in range(n_seeds):
+        algorithm = DirectForm(max_features_per_test=cap)
+        model = TAOClustering(k, max_parameters=size, algorithm=algorithm, random_state=seed).fit(X)
+        found.append((model.cost_increase_, model.tree_.n_parameters, model.tree_.n_leaves))
+    cost, parameters, leaves = np.mean(found, axis=0)
+    error = ""
+    if n_seeds > 1:
+        error = f" ± {np.std(found, axis=0, ddof=1)[0] / np.sqrt(n_seeds):.2f}"
+    return f"{cost:.2f}{error} ({parameters:.0f}, {leaves:.0f})"
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from ..measures import (
 )
 from ..objectives import Objective, encode
 from ..optimize.settings import OBJECTIVES
-from ..plot.curves import SIZE_NAMES, plot_series
+from ..plot.curves import SIZE_NAMES, cost_label, plot_series
 from ..tree import labels_of, tree_of
 
 FREE = "free clustering"
@@ -205,11 +205,9 @@ class Comparison:
                 for method in points
             }
             points, curves = {name: points[methods[name]] for name in methods}, {}
-        options = {"methods": methods, "curves": curves, "new": new}
-        ax = plot_series(points, size, **options, ax=ax, title=title)
-        if self._explains_labels:
-            ax.set_ylabel(_HEADINGS_OF_LABELS[cost])
-        return ax
+        label = cost_label(self.models.values(), new)
+        options = {"methods": methods, "curves": curves, "ax": ax, "title": title}
+        return plot_series(points, size, label, **options)
 
     @property
     def _explains_labels(self):

@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 
 from ..columns.levels import levels_of, levels_text, set_text
+from ..columns.names import printable
 from ..columns.view import shown, some_rows
 from ..export.format import (
     comparison_text,
     decimals_of,
     factor_of,
+    more_text,
     number_text,
     rounded,
     summands,
@@ -93,10 +95,23 @@ def explain(model, x, feature_names=None, *, scaled=False):
     labels = cluster_names(model)
     allowed = _tolerances(model, tree, terms)
     paths = decision_paths(model, table)
-    found = [_explanation(tree, path, terms, facts, labels, allowed) for path in paths]
+    found = [
+        _explanation(tree, path, terms, facts, labels, allowed, row)
+        for path, row in zip(paths, _row_names(x, len(paths)), strict=True)
+    ]
     if len(found) == 1:
         return found[0]
     return Explanations(found, getattr(table, "index", None))
+
+
+def _row_names(x, n):
+    """Return what pictures call each row: its label in a DataFrame or Series, or its position.
+
+    A single row without a label has the name None.
+    """
+    if hasattr(x, "columns"):
+        return list(x.index)
+    return [getattr(x, "name", None)] if n == 1 else list(range(n))
 
 
 def _tolerances(model, tree, terms):
@@ -110,12 +125,12 @@ def _tolerances(model, tree, terms):
     return tolerances(tree, node_of, gaps, has_sums=False)
 
 
-def _explanation(tree, path, terms, facts, labels, allowed):
+def _explanation(tree, path, terms, facts, labels, allowed, row):
     tests = tuple(
         _test(tree, node, path, terms(node), facts, allowed.get(node)) for node in path.totals
     )
     label = int(tree.leaf_label[path.leaf])
-    return Explanation(tests, path.leaf, label, labels[label], path.values)
+    return Explanation(tests, path.leaf, label, labels[label], path.values, row)
 
 
 def _test(tree, node, path, terms, facts, tolerance):
@@ -262,7 +277,7 @@ class PathTest:
         names, products = [*map(str, terms)], [term.product for term in terms]
         if hidden:
             rest = math.fsum(term.product for term in hidden)
-            names, products = [*names, f"{len(hidden)} more"], [*products, rest]
+            names, products = [*names, more_text(len(hidden))], [*products, rest]
         compare = "<=" if self.side == "left" else ">"
         if all(map(math.isfinite, (self.total, *products))):
             largest = max((abs(term.product) for term in self.contributions), default=0.0)
@@ -330,6 +345,8 @@ class Explanation:
     name : str, of the cluster
     values : float64 array or CSR matrix of shape (1, n_features), optional
         The row in the features of the tree. Explanations are compared without it.
+    row : label of the row in its DataFrame or Series, or its position among several rows, optional
+        Explanations are compared without it.
     """
 
     tests: tuple[PathTest, ...]
@@ -337,6 +354,7 @@ class Explanation:
     cluster: int
     name: str
     values: Any = field(default=None, compare=False)
+    row: Any = field(default=None, compare=False)
 
     def to_dict(self):
         """Return plain Python values for JSON, including product, margin and side."""
@@ -363,7 +381,7 @@ class Explanation:
         Parameters
         ----------
         title : str, optional
-            Default the name of the cluster.
+            First line of the title. Default: the row, its cluster and its leaf.
         image_shape : (height, width), optional
             Draw the terms of each test as pixels over the pale image of the row. Red pixels add
             to the sum, blue ones subtract from it. height * width = n_features.
@@ -378,10 +396,16 @@ class Explanation:
         ValueError
             If the image does not have one pixel per feature.
         """
-        title = self.name if title is None else title
+        title = self._title if title is None else title
         if image_shape is None:
             return plot_decision_path(self.tests, title)
         return plot_image_path(self.tests, title, self.values, image_shape)
+
+    @property
+    def _title(self):
+        """The title of pictures, such as "Why row 12 is in cluster 3 (leaf 5)"."""
+        row = "this row" if self.row is None else f"row {printable(str(self.row))}"
+        return f"Why {row} is in {self.name} (leaf {self.leaf})"
 
     def __str__(self):
         return "\n".join([*map(str, self.tests), f"{self.name} (leaf {self.leaf})"])

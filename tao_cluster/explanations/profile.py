@@ -91,13 +91,13 @@ class ClusterProfile:
         Parameters
         ----------
         ax : matplotlib Axes, default a new figure
-        title : str, default the name of the cluster and its number of rows
+        title : str, default a title with the name of the cluster and its number of rows
 
         Returns
         -------
         matplotlib Axes
         """
-        title = self._heading if title is None else title
+        title = f"Features that lead to {self._heading}" if title is None else title
         return plot_cluster_profile(self.features[:MAX_TERMS], ax=ax, title=title)
 
     def _repr_html_(self):

@@ -150,7 +150,17 @@ def condition_parts(node, precision, *, is_left=True):
         return column, text.removeprefix(f"{column} ")
     column = tested_name(node["terms"][0]["name"])
     comparison = text.removeprefix(f"{column} ")
-    return column, _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", comparison)
+    return column, minus_signs(comparison)
+
+
+def minus_signs(text):
+    """Return a comparison whose negative numbers have a minus sign instead of a hyphen."""
+    return _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", text)
+
+
+def more_text(n, counted="feature"):
+    """Return the text that counts features, or words, that are not shown: "3 more features"."""
+    return f"{n} more {counted}{'s' if n != 1 else ''}"
 
 
 def sum_text(node, precision, max_terms=None):

@@ -69,7 +69,7 @@ class DirectForm:
         use all rows. None always uses all rows.
     max_features_per_test : int, default=None
         Maximum number of features in each test of an oblique tree. With 2, each test can be drawn
-        as a line in the plane (bivariate trees, Kairgeldin & Carreira-Perpinan, KDD 2024). None
+        as a line in the plane (bivariate trees, Kairgeldin & Carreira-Perpiñán, KDD 2024). None
         sets no limit. Axis-aligned tests have one variable in any case.
     node_solver : "newton" or NodeSolver, default="newton"
         Solver of the logistic regression at an oblique node. It must support instance weights;

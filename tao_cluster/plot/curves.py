@@ -9,20 +9,36 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 from .._utils.frames import check_list_of_names
 from ..columns.names import brief, printable
 from ..export.format import number_text
-from ..inspection.palette import method_look, series_looks
+from ..inspection.palette import long_name, method_look, series_looks
 from ..measures import weighted_average_explanation_size
 from ..optimize.path import knee
 from ..tree import tree_of
+from .boxes import text_width, wrap
 from .style import STYLE, drawn_with
 
 _MOST_NOTES = 5
+# Places of a note beside its point: offset in points, and horizontal and vertical alignment.
+_PLACES = (
+    *((7, 6, "left", "bottom"), (-7, 6, "right", "bottom"), (0, 10, "center", "bottom")),
+    *((-7, -6, "right", "top"), (7, -6, "left", "top"), (0, -10, "center", "top")),
+)
+_NOTE_SIZE, _NOTE_GAP = 8, 4  # of a note: font size, and distance to lines and points, in points
+_NEAR, _RING = 5, 3  # points: distance at which markers overlap, growth of the hidden ones
+_LEGEND_WIDTH, _LEGEND_LINE = 1.75, 0.15  # inches: width of a long name, height of a line
 # An axis is logarithmic if the ratio of its largest to its smallest value exceeds _LOGARITHMIC
 # (axis of sizes) or _FAR (axis of costs).
 _LOGARITHMIC, _FAR = 8, 20
 _ROOM = {"x": 0.38, "y": 0.16}  # inches of the axis that the label of a tick takes
 _SIZE, _WIDE, _DPI = (5.0, 3.4), (6.4, 3.4), 150
 _BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
-COST = "cost increase over the free clustering, %"
+COST = "cost above the free clustering\n({} without a tree), %"
+# What the free clustering of an objective is, if it is the default one.
+_FREE = {
+    "kmeans": "k-means",
+    "spherical": "spherical k-means",
+    "kmedians": "k-medians",
+    "kmedoids": "k-medoids",
+}
 # What the stages of `history_` are called in pictures, and their colours.
 STAGES = {
     "start": ("initial trees", "#888888"),
@@ -82,26 +98,91 @@ def plot_path(models, *, ax=None, title=None):
         y = [model.cost_increase_ for model in models]
         look = series_looks({"path": _title(models[0])})["path"]
         ax.plot(x, y, "-", marker=look.marker, color=look.color, markersize=4, linewidth=1)
-        for i in _evenly_spaced(x):
-            is_last, is_auto = x[i] == max(x) > min(x), models[i].lambda_ == "auto"
-            ax.annotate(
-                f"{tree_of(models[i]).n_leaves} leaves"  # the path of axis-aligned trees
-                if is_auto
-                else f"$\\lambda$ = {number_text(models[i].lambda_, 3)}",
-                (x[i], y[i]),
-                textcoords="offset points",
-                xytext=(2, 7) if is_last else (5, 5),
-                ha="right" if is_last else "left",
-                color="0.35",
-            )
-        ax.margins(y=0.1)
+        ax.margins(x=0.08, y=0.12)
         if len(models) > 2:
             best = knee(models)
             spot = (best.tree_.n_parameters, best.cost_increase_)
             ax.plot(*spot, "o", markersize=10, fillstyle="none", color="C3", label="knee")
             ax.legend(frameon=False)
-        _finish(ax, SIZE_NAMES["parameters"], title)
+        _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
+        chosen = _evenly_spaced(x)
+        _write_notes(ax, chosen, [_note(models[i]) for i in chosen])
     return ax
+
+
+def cost_label(models, new=False):
+    """Return the label of an axis of costs, which names the clustering that they are compared with.
+
+    Parameters
+    ----------
+    models : list of fitted estimators
+    new : bool, default=False
+        Whether the costs are those of held-out rows.
+    """
+    objectives, names = set(), set()
+    for model in models:
+        parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+        objective, reference = (parameters.get(name) for name in ("objective", "reference"))
+        explains_labels = getattr(objective, "explains_labels", objective == "labels")
+        objectives.add("labels" if explains_labels else "costs")
+        is_default = reference is None or type(reference).__name__.endswith("KMeans")
+        is_known = is_default and isinstance(objective or "kmeans", str)
+        names.add(_FREE.get(objective or "kmeans") if is_known else None)
+    if objectives == {"labels"}:
+        return f"{'held-out ' if new else ''}rows with another label, %"
+    (name,) = names if len(names) == 1 else (None,)
+    label = COST.format(name or "clusters")
+    return label.replace("cost", "cost of held-out rows", 1) if new else label
+
+
+def _note(model):
+    """Return the note beside a model of a path: lambda, or the leaves of axis-aligned trees."""
+    if model.lambda_ == "auto":
+        return f"{tree_of(model).n_leaves} leaves"
+    return f"\u03bb = {number_text(model.lambda_, 3)}"
+
+
+def _write_notes(ax, positions, texts):
+    """Write a note beside some points of the first line of the axes.
+
+    A note is at the first place of `_PLACES` where it lies inside the axes and covers neither lines
+    and markers nor other notes.
+    """
+    low, high = ax.get_ylim()
+    is_log = ax.get_yscale() == "log"
+    ax.set_ylim(low, high * (high / low) ** 0.08 if is_log else high + 0.08 * (high - low))
+    scale = 72 / ax.figure.dpi  # points per pixel
+    frame = ax.get_window_extent().get_points() * scale
+    points = ax.transData.transform(ax.lines[0].get_xydata()) * scale
+    along = np.linspace(0, len(points) - 1, 40 * len(points))
+    curve = [np.interp(along, np.arange(len(points)), points[:, j]) for j in range(2)]
+    taken = np.column_stack(curve)
+    for i, text in zip(positions, texts, strict=True):
+        size = np.array([72 * text_width(text, _NOTE_SIZE), _NOTE_SIZE])
+        corners = [_corner(points[i], size, place) for place in _PLACES]
+        faults = [_n_covered(corner, size, taken, frame) for corner in corners]
+        best = int(np.argmin(faults))
+        dx, dy, ha, va = _PLACES[best]
+        style = {"ha": ha, "va": va, "color": "0.35", "fontsize": _NOTE_SIZE}
+        at = ax.lines[0].get_xydata()[i]
+        ax.annotate(text, at, (dx, dy), textcoords="offset points", **style)
+        grid = np.meshgrid(*(np.linspace(0, length, 12) for length in size))
+        own = corners[best] + np.column_stack([each.ravel() for each in grid])
+        taken = np.vstack([taken, own])
+
+
+def _corner(point, size, place):
+    """Return the lower left corner of a note beside a point, in points."""
+    dx, dy, ha, va = place
+    shift = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
+    return point + np.array([dx, dy]) - size * (shift[ha], shift[va])
+
+
+def _n_covered(corner, size, taken, frame):
+    """Return how many taken places a note covers; very many if it leaves the frame of the axes."""
+    gap = np.maximum(corner - taken, taken - corner - size).max(axis=1)
+    leaves = np.any(corner < frame[0]) or np.any(corner + size > frame[1])
+    return np.sum(gap < _NOTE_GAP) + leaves * len(taken)
 
 
 def plot_tradeoff(models, *, labels=None, size="parameters", X=None, ax=None, title=None):
@@ -158,7 +239,8 @@ def plot_tradeoff(models, *, labels=None, size="parameters", X=None, ax=None, ti
         place = (float(measure(tree_of(model), X)), model.cost_increase_)
         points.setdefault(label, []).append(place)
         methods.setdefault(label, _title(model))
-    return plot_series(points, column, methods=methods, ax=ax, title=title)
+    label = cost_label(models)
+    return plot_series(points, column, label, methods=methods, ax=ax, title=title)
 
 
 def _model_list(models):
@@ -202,20 +284,22 @@ def _string_parameters(model):
     return {key: value for key, value in parameters.items() if isinstance(value, str)}
 
 
-def plot_series(points, size, *, methods=None, curves=None, new=False, ax=None, title=None):
+def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title=None):
     """Draw cost against size, with the colour and the marker of the method of each series.
+
+    A point that lies below points of other series is drawn as a larger ring around them. In a
+    figure of its own, the legend also has the long names of the methods.
 
     Parameters
     ----------
     points : dict of str to sequence of (size, cost in percent)
         Points of each series, joined from the smallest size to the largest.
     size : str, a key of `SIZE_NAMES`
+    cost : str, label of the axis of costs
     methods : dict of str to str, optional
         The title of the method of each series; default the name of the series.
     curves : dict of str to sequence of (size, cost), optional
         Lines to draw for some series instead of the straight lines between their points.
-    new : bool, default=False
-        Whether the costs are those of held-out rows.
     ax : matplotlib Axes, default a new figure
     title : str, optional
 
@@ -224,7 +308,9 @@ def plot_series(points, size, *, methods=None, curves=None, new=False, ax=None, 
     matplotlib Axes
     """
     curves = {} if curves is None else curves
-    looks = series_looks(dict(zip(points, points, strict=True)) if methods is None else methods)
+    methods = dict(zip(points, points, strict=True)) if methods is None else methods
+    looks = series_looks(methods)
+    has_space = ax is None
     with drawn_with(STYLE):
         ax = _axes(ax, _WIDE)
         for i, (label, places) in enumerate(points.items()):
@@ -241,12 +327,39 @@ def plot_series(points, size, *, methods=None, curves=None, new=False, ax=None, 
                 ax.plot(x, y, linestyle="none", **look, **marker)
                 x, y = [], []  # an empty line: its legend entry shows both the line and the marker
             ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
-        for text in ax.legend(**_BESIDE).get_texts():
+        texts = ax.legend(**_BESIDE).get_texts()
+        for text in texts:
             text.set_parse_math(False)
-        _finish(ax, SIZE_NAMES[size], title)
-        if new:
-            ax.set_ylabel("cost increase on held-out rows, %")
+        if has_space:
+            _add_long_names(ax, texts, methods.values())
+        _finish(ax, SIZE_NAMES[size], title, cost)
+        _ring_hidden_points(ax, points, looks)
     return ax
+
+
+def _add_long_names(ax, texts, titles):
+    """Write the long name of each method below its entry of the legend, if there is space."""
+    names = [wrap(long_name(title), 7, _LEGEND_WIDTH) for title in titles]
+    n_lines = sum(1 + len(lines) for lines in names)
+    if n_lines * _LEGEND_LINE <= ax.figure.get_size_inches()[1]:
+        for text, lines in zip(texts, names, strict=True):
+            text.set_text("\n".join([text.get_text(), *filter(None, lines)]))
+            text.set_fontsize(7)
+
+
+def _ring_hidden_points(ax, points, looks):
+    """Draw a larger ring around each point that points of earlier series cover."""
+    above = np.empty((0, 2))
+    for i, (label, places) in enumerate(points.items()):
+        own = np.array([tuple(place) for place in places], dtype=float)
+        drawn = ax.transData.transform(own) * 72 / ax.figure.dpi
+        distance = np.abs(drawn[:, None] - above).max(axis=2)
+        for place, n_above in zip(own, np.sum(distance < _NEAR, axis=1), strict=True):
+            if n_above:
+                look = {"color": looks[label].color, "marker": looks[label].marker, "ls": "none"}
+                size = 6 + _RING * n_above
+                ax.plot(*place, fillstyle="none", markersize=size, zorder=3 - 0.01 * i, **look)
+        above = np.vstack([above, drawn])
 
 
 def plot_history(model, *, ax=None, title=None):
@@ -316,7 +429,7 @@ def plot_history(model, *, ax=None, title=None):
             ax.set_xscale("log")
         ax.legend(**_BESIDE)
         scale_costs(ax)
-        ax.set_ylabel(COST)
+        ax.set_ylabel(cost_label([model]))
         ax.set_xlabel(
             r"penalty $\mu$" if along_mu else "number of the tree, in the order of the fit"
         )
@@ -370,7 +483,7 @@ def scale_costs(*axes):
             ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
 
 
-def _finish(ax, size_name, title):
+def _finish(ax, size_name, title, cost):
     low, high = ax.get_xlim()
     if high > _LOGARITHMIC * max(low, 0.0):  # logarithmic ticks overlap in a shorter range
         ax.set_xscale("log")
@@ -379,7 +492,7 @@ def _finish(ax, size_name, title):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     scale_costs(ax)
     ax.set_xlabel(size_name)
-    ax.set_ylabel(COST)
+    ax.set_ylabel(cost)
     ax.set_title(title or "", loc="left")
 
 

@@ -19,10 +19,10 @@ from ..inspection.palette import cluster_color
 from ..inspection.rows import Rows
 from ..report import check_weight, report
 from ..tree import tree_of
-from .boxes import name_lines, wrap
+from .boxes import name_lines, text_width, wrap
 from .fonts import drawable, make_drawable
 from .histograms import SHADE, stacks_of
-from .split_view import SplitView
+from .split_view import SplitView, condition_lines
 from .style import STYLE, drawn_with
 from .tree import abbreviation_of
 
@@ -34,6 +34,12 @@ _MOST_TESTS = 60  # pictures in a grid
 _MOST_ENTRIES = 14  # entries of a column of the legend
 _MOST_TERMS = 6  # terms of a sum that are written below its axis
 _FONT_SIZE = 8  # points
+_KEY = 0.5  # inches, the colour of an entry of the legend and the gaps around it
+_HEAD = "The tests of the tree"
+_HOW_TO_READ = (
+    "Each panel shows the rows that reach one test, in the colours of their clusters. Rows on the "
+    "grey side go to the left child, the others to the right child."
+)
 _GOLDEN = 0.6180339887  # multiples of it, modulo 1, spread evenly
 _JITTER = 0.3  # width over which the rows of a category are spread
 
@@ -47,7 +53,7 @@ def plot_test(model, node, X, *, sample_weight=None, feature_names=None, ax=None
     - A test on the levels of a categorical column has a bar per level.
 
     Axes are in the units of the columns. The side of the rows that go left is grey, and the
-    threshold is marked with its value.
+    threshold is marked with its value. The title has the condition of the rows that go left.
 
     Parameters
     ----------
@@ -63,7 +69,7 @@ def plot_test(model, node, X, *, sample_weight=None, feature_names=None, ax=None
     ax : matplotlib Axes, optional
         Default: a new figure. The legend is drawn to the right of the axes.
     title : str, optional
-        Default: the number of the node, of its rows and its condition.
+        Default: the number and the place of the node, its number of rows and its condition.
 
     Returns
     -------
@@ -126,6 +132,8 @@ def plot_tests(
     n_columns : int, default=3
         Number of pictures per line.
     title : str, optional
+        First line of the title of the figure, instead of its general name. Further lines explain
+        how to read the pictures.
 
     Returns
     -------
@@ -167,10 +175,16 @@ def plot_tests(
             _draw(ax, view, None, width=_PANEL[0] - 0.75)
         handles = tests.handles(views, counted=False)
         place = {"loc": "outside right upper", "frameon": False}
-        figure.legend(handles=handles, ncols=-(-len(handles) // (_MOST_ENTRIES * n_lines)), **place)
+        n_legend_columns = -(-len(handles) // (_MOST_ENTRIES * n_lines))
+        figure.legend(handles=handles, ncols=n_legend_columns, **place)
+        widest = max(text_width(handle.get_label(), _FONT_SIZE) for handle in handles)
+        width = size[0] - n_legend_columns * (widest + _KEY) - 0.1  # left of the legend
         note = tests.abbreviate.note
-        lines = [text for text in (title and printable_lines(title), note) if text]
-        figure.suptitle("\n".join(lines) or None, x=0.01, ha="left", parse_math=False)
+        head = _HEAD if title is None else printable_lines(title)
+        texts = [text for text in (head, _HOW_TO_READ, note and f"In names, {note}.") if text]
+        lines = [line for text in texts for line in wrap(text, _FONT_SIZE, width)]
+        style = {"x": 0.01, "ha": "left", "fontsize": _FONT_SIZE, "parse_math": False}
+        figure.suptitle("\n".join(lines), **style)
         make_drawable(figure)
     return axes[: len(views)]
 
@@ -229,7 +243,9 @@ class _Tests:
             for k, n in zip(clusters.tolist(), counts.tolist(), strict=True)
         ]
         entries.append(Patch(facecolor=SHADE, label="rows here go left"))
-        return [*entries, Line2D([], [], color="black", label="threshold")]
+        if any(view.facts["levels"] is None for view in views):
+            entries.append(Line2D([], [], color="black", label="threshold"))
+        return entries
 
     def _label(self, cluster, n, counted):
         (name, *_) = name_lines(self.labels[cluster], _FONT_SIZE, 1.6, 1)
@@ -247,13 +263,23 @@ def _draw(ax, view, title, width=_SIZE[0] - 2.2):
         _draw_plane(ax, view, width)
     else:
         _draw_histogram(ax, view, width)
-    n = len(view.here())
-    lines = [f"node {view.node}: {n} row{'s' if n != 1 else ''}"]
-    if title is not None:
-        lines = printable_lines(title).split("\n")
-    elif _is_plane(view):
-        lines += view.sum_lines(_FONT_SIZE, width, end=f" ≤\N{NO-BREAK SPACE}{view.limit}")
+    lines = _title_lines(view, width) if title is None else [printable_lines(title)]
     ax.set_title("\n".join(lines), loc="left", fontsize=_FONT_SIZE, parse_math=False)
+
+
+def _title_lines(view, width):
+    """Return the place of a node in the tree, its number of rows, and the condition of its test."""
+    n, head = len(view.here()), f"node {view.node} ({view.place})"
+    start = f"{n} row{'s' if n != 1 else ''}, left if "
+    if view.written is not None:
+        column, comparison = view.written
+        lines = condition_lines(f"{start}{column}", comparison, width, 3, _FONT_SIZE)
+    elif _is_plane(view):
+        end = f" ≤\N{NO-BREAK SPACE}{view.limit}"
+        lines = view.sum_lines(_FONT_SIZE, width, start=start, end=end)
+    else:
+        lines = [f"{start}sum ≤ {view.limit}"]
+    return [head, *lines]
 
 
 def _draw_histogram(ax, view, width):
@@ -275,13 +301,14 @@ def _draw_histogram(ax, view, width):
         places, names = zip(*stacks.ticks, strict=True)
         shown_names = [_tick_text(name, width / len(names)) for name in names]
         ax.set_xticks(places, shown_names, parse_math=False)
-        ax.set_xlabel(view.condition, parse_math=False)
+        (column, _) = view.written
+        ax.set_xlabel("\n".join(name_lines(column, _FONT_SIZE, width)), parse_math=False)
         return
     _mark_threshold(ax, view.limit, threshold)
     if len(view.terms) == 1:
         _label_axis(ax.xaxis, view, view.terms[0], width)
     else:
-        lines = view.sum_lines(_FONT_SIZE, width, _MOST_TERMS)
+        lines = view.sum_lines(_FONT_SIZE, width, _MOST_TERMS, start="sum = ")
         ax.set_xlabel("\n".join(lines), parse_math=False)
 
 

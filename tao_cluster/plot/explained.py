@@ -1,6 +1,7 @@
 """Pictures of a decision path, of the features of a cluster, and of the stability of a model."""
 
 import math
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..columns.abbreviations import Abbreviation
 from ..columns.names import brief
-from ..export.format import tested_name, typeset, value_text
+from ..export.format import minus_signs, tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from ..inspection.rows import check_image_shape
 from .boxes import name_lines, text_width, wrap
@@ -24,6 +25,17 @@ from .style import STYLE, drawn_with
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100
 _LONGEST_TITLE = 100  # characters; the layout would shrink the axes for a longer title
 _PALE = "0.87"
+_NOTE_SIZE, _NOTE_LINE = 7, 0.14  # of the lines below a figure: points, and inches per line
+_MINUS = "\N{MINUS SIGN}"
+_OF_SUMS = (
+    "Each bar is weight * value of a feature and begins where the bar above it ends. The dark bar "
+    "is their sum. The row goes left if the sum is at most the threshold (dashed line)."
+)
+_OF_VALUES = "The point is the value of the row, and the dashed line is the threshold."
+_OF_IMAGES = (
+    "Grey: the image of the row. Red pixels add weight * value to the sum, blue pixels subtract "
+    "from it. The row goes left if the sum (dark bar) is at most the threshold (dashed line)."
+)
 _NAMES_WIDTH = 2.1  # inches, of a name beside a bar; longer names get two lines
 _TITLE_WIDTH = 4.0  # inches, of the outcome above a test
 _IMAGE = 1.35  # inches, longer side of an image beside its sum
@@ -50,9 +62,10 @@ def plot_decision_path(tests, title):
     names = [tested_name(term.name) for test in tests for term in test.contributions]
     abbreviate = Abbreviation.from_names(names)
     with drawn_with(STYLE):
+        lines = _how_to_read(tests, abbreviate.note)
         figure, axes = plt.subplots(
             len(heights),
-            figsize=(_WIDTH, sum(heights) + (0.5 if abbreviate.note else 0.3)),
+            figsize=(_WIDTH, sum(heights) + 0.3 + _NOTE_LINE * len(lines)),
             height_ratios=heights,
             dpi=_DPI,
             layout="constrained",
@@ -65,13 +78,13 @@ def plot_decision_path(tests, title):
                 ax.set_axis_off()
             elif test.bound is None:
                 steps = test.steps
-                lines = [f"{abbreviate(name)} = {text}" for name, text, *_ in steps]
-                _draw_sum(ax, test, lines, [step[2:] for step in steps])
+                labels = [_term_label(abbreviate(name), text) for name, text, *_ in steps]
+                _draw_sum(ax, test, labels, [step[2:] for step in steps])
             else:
                 _draw_value(ax, test, abbreviate)
         if not tests:
             axes[0].set_axis_off()
-        _write_title(figure, title, abbreviate.note)
+        _write_title(figure, title, lines)
         make_drawable(figure, names)
     return axes
 
@@ -100,10 +113,11 @@ def plot_image_path(tests, title, row, image_shape):
     n = max(1, len(tests))
     side = _IMAGE * image_shape[1] / max(image_shape)
     with drawn_with(STYLE):
+        lines = wrap(_OF_IMAGES, _NOTE_SIZE, _WIDTH - 0.2) if tests else []
         figure, axes = plt.subplots(
             n,
             2,
-            figsize=(_WIDTH, n * (_IMAGE + 0.25) + 0.3),
+            figsize=(_WIDTH, n * (_IMAGE + 0.25) + 0.3 + _NOTE_LINE * len(lines)),
             width_ratios=[side, _WIDTH - side],
             dpi=_DPI,
             layout="constrained",
@@ -115,7 +129,7 @@ def plot_image_path(tests, title, row, image_shape):
         if not tests:
             for ax in axes[0]:
                 ax.set_axis_off()
-        _write_title(figure, title, "")
+        _write_title(figure, title, lines)
         make_drawable(figure)
     return axes[:, 1]
 
@@ -149,19 +163,29 @@ def _draw_signs(ax, test):
         names.append(f"{pixels} = {number(total)}" if products else pixels)
         start += total
     n_zero = sum(term.product == 0 for term in test.contributions)
-    _draw_sum(ax, test, names, steps)
+    _draw_sum(ax, test, [[name] for name in names], steps)
     if n_zero:
         pixels = f"{n_zero} tested pixel{'s are' if n_zero != 1 else ' is'} 0 here (crosses)"
         ax.set_xlabel(pixels, fontsize=7, color="0.4")
 
 
-def _write_title(figure, title, note):
-    """Write the title of a figure and, below it, the note on abbreviated names."""
+def _how_to_read(tests, note):
+    """Return the lines below a decision path: what is drawn, and the note on short names."""
+    texts = []
+    if any(test.bound is None and test.fact is None for test in tests):
+        texts.append(_OF_SUMS)
+    if any(test.bound is not None and test.fact is None for test in tests):
+        texts.append(_OF_VALUES)
+    texts += [f"In names, {note}."] if note else []
+    return [line for text in texts for line in wrap(text, _NOTE_SIZE, _WIDTH - 0.2)]
+
+
+def _write_title(figure, title, lines):
+    """Write the title of a figure, and small lines below all axes."""
     style = {"x": 0.01, "ha": "left", "parse_math": False}
     figure.suptitle(brief(title, _LONGEST_TITLE), fontweight="bold", **style)
-    if note:
-        text = "\n".join(wrap(f"In names, {note}.", 7, _WIDTH - 0.2))
-        figure.supxlabel(text, fontsize=7, color="0.4", **style)
+    if lines:
+        figure.supxlabel("\n".join(lines), fontsize=_NOTE_SIZE, color="0.3", **style)
 
 
 def _height(test):
@@ -171,14 +195,27 @@ def _height(test):
     return (len(test.steps) + (test.bound is None)) * _LINE + _AROUND
 
 
-def _draw_sum(ax, test, names, steps):
+def _term_label(name, number):
+    """Return the label of a bar as at most two lines, of which the number is never cut."""
+    name = re.sub("^-", _MINUS, name)  # of the weight
+    end = f"= {number.replace('-', _MINUS)}"
+    if text_width(f"{name} {end}", 8) <= _NAMES_WIDTH:
+        return [f"{name} {end}"]
+    for n_lines in (2, 1):
+        *lines, last = name_lines(name, 7, _NAMES_WIDTH, n_lines)
+        if text_width(f"{last} {end}", 7) <= _NAMES_WIDTH:
+            return [*lines, f"{last} {end}"]
+    return [last, end]
+
+
+def _draw_sum(ax, test, labels, steps):
     """Draw steps (product, start) as bars that add up, the sum and the threshold."""
     for line, (product, start) in enumerate(steps):
         color, end = POSITIVE if product > 0 else NEGATIVE, start + product
         ax.barh(line, product, 0.7, left=start, color=color)
         ax.plot([end, end], [line - 0.35, line + 1.35], color="0.6", linewidth=0.6)
     ax.barh(len(steps), test.total, 0.7, color="0.3")
-    _name_lines(ax, [*names, "sum"])
+    _write_labels(ax, [*labels, ["sum"]])
     ax.axvline(0.0, color="0.75", linewidth=0.6, zorder=0)
     _draw_limit(ax, test, test.threshold)
     starts = [start for _, start in steps]
@@ -191,7 +228,7 @@ def _draw_value(ax, test, abbreviate):
     (term,) = test.contributions
     ax.plot([test.bound.value, term.value], [0, 0], color=_PALE, linewidth=5, zorder=1)
     ax.plot([term.value], [0], "o", color="0.3", markersize=6)
-    _name_lines(ax, [abbreviate(tested_name(term.name))])
+    _write_labels(ax, [name_lines(abbreviate(tested_name(term.name)), 8, _NAMES_WIDTH)])
     if value_text(term.name, term.value):
         ax.xaxis.set_major_formatter(lambda x, _: value_text(term.name, x))
         ax.xaxis.set_major_locator(MaxNLocator(4))
@@ -207,12 +244,14 @@ def _draw_limit(ax, test, value):
 
 def _write_outcome(ax, test):
     """Write the outcome above a test; a long name of a single feature is only at the axis."""
-    text = f"{typeset(test.outcome)}: {test.side}"
-    if test.bound is not None and test.fact is None and text_width(text, 8) > _TITLE_WIDTH:
-        name = tested_name(test.contributions[0].name)
-        text = f"value{typeset(test.outcome).removeprefix(name)}: {test.side}"
-    text = brief(text, _LONGEST_TITLE)
-    ax.set_title(text, loc="left", fontsize=8, parse_math=False)
+    outcome = typeset(test.outcome)
+    if test.fact is None:
+        name = "sum" if test.bound is None else tested_name(test.contributions[0].name)
+        compared = minus_signs(outcome.removeprefix(name))
+        is_long = test.bound is not None and text_width(outcome, 8) > _TITLE_WIDTH
+        outcome = f"{'value' if is_long else name}{compared}"
+    text = f"node {test.node}: {outcome} \N{RIGHTWARDS ARROW} the row goes {test.side}"
+    ax.set_title(brief(text, _LONGEST_TITLE), loc="left", fontsize=8, parse_math=False)
 
 
 def _make_room(ax, values):
@@ -222,14 +261,14 @@ def _make_room(ax, values):
     ax.set_xlim(low - beyond, high + beyond)
 
 
-def _name_lines(ax, names):
-    """Write one name beside each bar, from top to bottom, and hide the horizontal grid lines."""
-    found = [drawable("\n".join(name_lines(name, 8, _NAMES_WIDTH))) for name in names]
+def _write_labels(ax, labels):
+    """Write the lines of a label beside each bar, from top to bottom, without horizontal grid."""
+    found = [drawable("\n".join(lines)) for lines in labels]
     size = 8 if all("\n" not in one.text for one in found) else 7
-    ax.set_yticks(range(len(names)), [one.text for one in found], fontsize=size, linespacing=0.95)
+    ax.set_yticks(range(len(labels)), [one.text for one in found], fontsize=size, linespacing=0.95)
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
-    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
     ax.set_axisbelow(True)
 
@@ -251,7 +290,7 @@ def plot_cluster_profile(roles, *, ax=None, title=""):
     """
     with drawn_with(STYLE):
         if ax is None:
-            size = (_WIDTH * 0.8, max(1, len(roles)) * _LINE + 0.8)
+            size = (_WIDTH * 0.8, max(1, len(roles)) * _LINE + 0.95)
             _, ax = plt.subplots(figsize=size, dpi=_DPI, layout="constrained")
         lines = np.arange(len(roles))
         strength = np.array([role.strength for role in roles])
@@ -260,8 +299,13 @@ def plot_cluster_profile(roles, *, ax=None, title=""):
         colors = [POSITIVE if value > 0 else NEGATIVE for value in direction]
         ax.barh(lines, direction, 0.45, color=colors)
         ax.axvline(0.0, color="0.4", linewidth=0.8)
-        _name_lines(ax, [str(role.name) for role in roles])
-        ax.set_xlabel("small values lead here  \N{LEFTWARDS ARROW} 0 \N{RIGHTWARDS ARROW}  large")
+        _write_labels(ax, [name_lines(str(role.name), 8, _NAMES_WIDTH) for role in roles])
+        low, high = ax.get_xlim()
+        ax.set_xlim(1.03 * low, 1.03 * high)
+        ax.set_xlabel(
+            "direction: small values lead to the cluster \N{LEFTWARDS ARROW} 0 "
+            "\N{RIGHTWARDS ARROW} large values do\npale bars: strength in both directions"
+        )
         ax.set_title(brief(title, _LONGEST_TITLE), loc="left", parse_math=False)
         make_drawable(ax.figure, [str(role.name) for role in roles])
     return ax
@@ -303,7 +347,7 @@ def plot_stability(table, features, title=None):
         axes[0].set_ylabel("agreement with the model (ARI)")
         axes[1].set_xlabel("number of parameters")
         axes[1].xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes[1].set_ylabel(COST)
+        axes[1].set_ylabel(COST.format("clusters"))
         scale_costs(axes[1])
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))

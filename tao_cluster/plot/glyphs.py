@@ -8,6 +8,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from ..columns.levels import levels_of, levels_text
 from ..columns.names import has_indicators, printable
+from ..export.format import more_text
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, tint
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
@@ -18,13 +19,14 @@ from .split_view import condition_lines, number, weight_text
 # A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
 _LINE = 0.135  # height of a line of text, inches
-_BAR_HEIGHTS = {1: _LINE, 2: 1.55 * _LINE}  # of a bar with a name of one or two lines, inches
+_BAR_HEIGHTS = {1: _LINE, 2: 1.75 * _LINE}  # of a bar with a name of one or two lines, inches
 _MARGINS = 0.1  # sum of the left and right margins of a condition, inches
 _MOST_LINES = 5  # maximum number of lines of a condition
 _NAME_SIZE, _NAME_WIDTH = 6.5, 1.02  # of a name beside a bar: size in points, width in inches
 _NUMBER_SIZE, _HALF = 5.6, 0.35  # of a bar: size of its number in points, longest bar in inches
 _USUAL_COMPARISON = "≥ \N{MINUS SIGN}0.00000"  # its width stands for those of all numbers
 _STRIP = 0.05  # height of the colour scale, inches
+_SHARE_HEIGHT = 0.04  # height of the bar of the share of a category and the gap below it, inches
 PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
 _SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
 _CONDITION = "left where the condition holds, else right"
@@ -45,6 +47,8 @@ class Glyph(Protocol):
         Heights of the boxes of tests and leaves in inches.
     convention, leaf_convention : tuple of str
         Phrases for the legend that explain how to read tests and leaves.
+    counted : str, optional
+        What the line above a test calls a feature, such as "word".
     """
 
     width: float
@@ -78,7 +82,8 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names):
             raise ValueError("nodes='image' needs image_shape=(height, width) of the pictures.")
         return Image.from_shape(image_shape, rows is not None)
     if nodes == "words":
-        return Words(feature_names)
+        n_terms = int(np.diff(tree.split_indptr).max(initial=0))
+        return Words(feature_names, has_more=n_terms > Words.n_words)
     if nodes == "bars":
         return Bars.from_tree(tree, feature_names, rows)
     if nodes == "projection":
@@ -94,6 +99,13 @@ def _write_threshold(ax, box, name, split):
     line = box.part(box.height - _LINE - 0.045, _LINE, margin=0.05)
     column, comparison = split.written or (name, f"≤ {split.limit}")
     line.write(ax, column, 6, kept=f" {comparison}", color="0.4")
+
+
+def _write_more(ax, box, n, counted):
+    """Count the features that the box of a test does not show, in the line above the threshold."""
+    if n > 0:
+        line = box.part(box.height - 2 * _LINE - 0.045, _LINE, margin=0.05)
+        line.write(ax, f"and {more_text(n, counted)}", 6, color="0.4")
 
 
 @dataclass(frozen=True)
@@ -217,12 +229,16 @@ class Words:
         Largest number of words per node.
     width : float, default=1.05
         Width of the boxes in inches.
+    has_more : bool, default=False
+        Whether some test has more words than its box. The box then has a line that counts them.
     """
 
     feature_names: list[str]
     n_words: int = 6
     width: float = 1.05
+    has_more: bool = False
 
+    counted = "word"
     convention = ("red words push right, blue words left", _CONDITION)
     leaf_convention = ("leaves show the words of largest mean",)
 
@@ -234,7 +250,7 @@ class Words:
     @property
     def test_height(self):
         """Height of the box of a test in inches: one line per word, and one for the threshold."""
-        return self.leaf_height + _LINE + 0.03
+        return self.leaf_height + (1 + self.has_more) * _LINE + 0.03
 
     def draw_test(self, ax, box, split):
         """Draw the words of a decision node and its threshold."""
@@ -243,7 +259,10 @@ class Words:
         order = np.lexsort((-np.abs(effects), effects < 0))
         indices, effects = indices[order], effects[order]
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
-        self._list(ax, box.part(height=box.height - _LINE - 0.03), indices, effects, colors)
+        height = box.height - (1 + self.has_more) * _LINE - 0.03
+        self._list(ax, box.part(height=height), indices, effects, colors)
+        if self.has_more:
+            _write_more(ax, box, len(split.terms) - len(indices), self.counted)
         _write_threshold(ax, box, "sum", split)
 
     def draw_leaf(self, ax, box, leaf):
@@ -334,7 +353,7 @@ class Bars:
         mean = "leaves show differences from the mean of all rows, in standard deviations"
         if not has_indicators(self.feature_names):
             return (mean,)
-        return (mean, "categories show their share of the rows; the mark is their share overall")
+        return (mean, "bars of categories are their shares of the rows, marks their shares overall")
 
     @property
     def test_height(self):
@@ -370,10 +389,7 @@ class Bars:
         lines = place.lines(len(indices), _BAR_HEIGHTS[self.n_name_lines])
         names = [self.feature_names[j] for j in indices]
         self._draw(ax, lines, names, effects, colors, texts)
-        more = len(split.terms) - len(indices)
-        if more:
-            line = box.part(box.height - 2 * _LINE - 0.03, _LINE, margin=0.06)
-            line.write(ax, f"and {more} more", 6, x=line.left, ha="left", color="0.4")
+        _write_more(ax, box, len(split.terms) - len(indices), "feature")
         _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
@@ -410,15 +426,18 @@ class Bars:
 
 
 def _draw_share(ax, line, difference, color):
-    """Draw a category: a pale bar for its share, a mark for its share overall, and both as text."""
-    line.bar(ax, line.left, difference.mean * line.width, 0.86 * _LINE, tint(color, 0.35))
-    mark = line.left + difference.overall * line.width
-    ends = [line.bottom + 0.008, line.bottom + 0.04]  # below the text
-    ax.plot([mark, mark], ends, color="0.2", linewidth=1.2 * line.scale, zorder=4)
-    place = {"x": line.right - 0.03, "ha": "right", "color": "0.3", "may_cut": False}
-    line.write(ax, difference.share, 5.6, **place)
-    max_width = line.width - text_width(difference.share, 5.6) - 0.13
-    _write_name(ax, line, difference.name, max_width, 1 + (line.height > _LINE))
+    """Draw a category: its share and its share overall as text, and as a bar with a mark below."""
+    text = line.part(height=line.height - _SHARE_HEIGHT)
+    strip = line.part(text.height, _SHARE_HEIGHT - 0.01, margin=0.05)
+    strip.bar(ax, strip.left, strip.width, strip.height, "0.93")
+    strip.bar(ax, strip.left, difference.mean * strip.width, strip.height, tint(color, 0.6), 2.2)
+    mark = strip.left + difference.overall * strip.width
+    style = {"color": "0.1", "linewidth": 1.2 * line.scale, "solid_capstyle": "butt", "zorder": 4}
+    ax.plot([mark, mark], [strip.bottom, strip.top], **style)
+    place = {"x": text.right - 0.05, "ha": "right", "color": "0.3", "may_cut": False}
+    text.write(ax, difference.share, 5.6, **place)
+    max_width = text.width - text_width(difference.share, 5.6) - 0.15
+    _write_name(ax, text, difference.name, max_width, 1 + (line.height > _LINE))
 
 
 def _write_name(ax, box, name, max_width, n_lines):
@@ -426,7 +445,7 @@ def _write_name(ax, box, name, max_width, n_lines):
     lines = [name]
     if text_width(name, _NAME_SIZE) > max_width and n_lines > 1:
         lines = name_lines(name, _NAME_SIZE, max_width, n_lines)
-    for text, line in zip(lines, box.lines(len(lines), 0.74 * _LINE), strict=True):
+    for text, line in zip(lines, box.lines(len(lines), 0.7 * _LINE), strict=True):
         place = {"x": box.left + 0.06, "ha": "left", "max_width": max_width}
         line.write(ax, text, _NAME_SIZE, **place)
 

@@ -16,6 +16,10 @@ from .style import STYLE, drawn_with
 _RESOLUTION = 400  # grid points per axis
 _MARGIN = 0.05
 _MOST_ROWS = 2000
+_HOW_TO_READ = (
+    "Dots are rows, in the colour of the nearest free centre. Crosses are centres. Regions have "
+    "the colours of their clusters."
+)
 _TINT = 0.4  # share of the colour of the cluster in the colour of its region; the rest is white
 
 
@@ -76,7 +80,8 @@ def plot_regions(model, X, *, axes=None, title=None):
     x_label, y_label = (brief(name_with_unit(label)) for label in labels)
     with drawn_with(STYLE | {"axes.grid": False}):
         if axes is None:
-            _, axes = plt.subplots(1, 2, figsize=(7.4, 3.6), dpi=150, layout="constrained")
+            figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.8), dpi=150, layout="constrained")
+            figure.supxlabel(_HOW_TO_READ, x=0.01, ha="left", fontsize=7, color="0.3")
         for ax, (name, cluster, region, centers) in zip(axes, pictures, strict=True):
             _draw_regions(ax, sides, cluster, region, len(centers))
             ax.scatter(*shown.T, **dots)
@@ -122,7 +127,11 @@ def _draw_regions(ax, sides, cluster, region, n_clusters):
     ax.pcolormesh(*sides, cluster.reshape(shape), rasterized=True, **style)
     region = region.reshape(shape)
     border = np.zeros(shape, dtype=bool)
-    border[:, 1:] |= region[:, 1:] != region[:, :-1]
-    border[1:] |= region[1:] != region[:-1]
+    # Both sides of a border: a line of one grid point has gaps in a small picture.
+    across, along = region[:, 1:] != region[:, :-1], region[1:] != region[:-1]
+    border[:, 1:] |= across
+    border[:, :-1] |= across
+    border[1:] |= along
+    border[:-1] |= along
     lines = np.ma.masked_where(~border, np.ones(shape))
     ax.pcolormesh(*sides, lines, cmap=ListedColormap(["0.25"]), rasterized=True)

@@ -14,6 +14,7 @@ from ..export.format import (
     comparable_texts,
     condition_parts,
     factor_name,
+    more_text,
     number_text,
     terms_text,
     value_text,
@@ -106,9 +107,13 @@ class SplitView:
         return self.rows.means[self.node]
 
     @property
-    def condition(self):
-        """The condition of a test of one feature or of levels, as text; None for other tests."""
-        return None if self.written is None else " ".join(self.written)
+    def place(self):
+        """The place of the node in the tree: "root", or "left child of node 3"."""
+        parent = int(self.tree.parent[self.node])
+        if parent < 0:
+            return "root"
+        is_left = self.tree.children_left[parent] == self.node
+        return f"{'left' if is_left else 'right'} child of node {parent}"
 
     @property
     def written(self):
@@ -128,7 +133,7 @@ class SplitView:
             return self.written[1].split(" ", 1)[1]  # without the sign of the comparison
         return number(self.threshold)
 
-    def sum_lines(self, size, max_width, max_terms=None, end=""):
+    def sum_lines(self, size, max_width, max_terms=None, start="", end=""):
         """Return the weighted sum as lines that break between its terms; long names are cut.
 
         Parameters
@@ -136,7 +141,7 @@ class SplitView:
         size, max_width : float, points and inches
         max_terms : int, optional
             Number of terms that are written; the others are counted.
-        end : str, text behind the sum
+        start, end : str, texts before and behind the sum
         """
         some = self.terms[:max_terms]
         more = len(self.terms) - len(some)
@@ -144,8 +149,8 @@ class SplitView:
             _term_text(term, brief(self._factor(term), _LONGEST), is_first=i == 0)
             for i, term in enumerate(some)
         ]
-        texts = (texts or ["0"]) + ([f"+ {more} more"] if more else [])
-        fixed = " ".join(text.replace(" ", _FIXED) for text in texts) + end
+        texts = (texts or ["0"]) + ([f"+ {more_text(more)}"] if more else [])
+        fixed = start + " ".join(text.replace(" ", _FIXED) for text in texts) + end
         return [line.replace(_FIXED, " ") for line in wrap(fixed, size, max_width)]
 
     def term_lines(self, n, size, max_width):
@@ -156,7 +161,7 @@ class SplitView:
         lines = []
         for i, term in enumerate(self.terms[:n]):
             more = len(self.terms) - n if i == n - 1 else 0
-            end = f" + {more} more" if more > 0 else ""
+            end = f" + {more_text(more)}" if more > 0 else ""
 
             def line_of(name, term=term, i=i, end=end):
                 return _term_text(term, name, is_first=i == 0) + end
@@ -231,17 +236,17 @@ def _term_text(term, name, *, is_first):
     return text if is_first else f"+ {text}"
 
 
-def condition_lines(column, comparison, max_width, most):
+def condition_lines(column, comparison, max_width, most, size=_CONDITION_SIZE):
     """Return a condition as at most `most` lines, of which the comparison is never cut.
 
     A line that is still too long is shrunk or cut when it is written.
     """
-    if text_width(f"{column} {comparison}", _CONDITION_SIZE) <= max_width:
+    if text_width(f"{column} {comparison}", size) <= max_width:
         return [f"{column} {comparison}"]
-    first, *rest = wrap(comparison, _CONDITION_SIZE, max_width)
+    first, *rest = wrap(comparison, size, max_width)
     n_lines = int(np.clip(most - 1 - len(rest), 1, 2))  # of the name
-    *lines, last = name_lines(column, _CONDITION_SIZE, max_width, n_lines)
-    joined = text_width(f"{last} {first}", _CONDITION_SIZE) <= max_width
+    *lines, last = name_lines(column, size, max_width, n_lines)
+    joined = text_width(f"{last} {first}", size) <= max_width
     lines += [f"{last} {first}", *rest] if joined else [last, first, *rest]
     end = " ".join(lines[most - 1 :])
     return [*lines[: most - 1], end] if end else lines

@@ -417,7 +417,8 @@ class Picture:
         elif self.tree.children_left[node] >= 0:
             test = self.tests[node]
             n_used = 1 if test["levels"] is not None else len(test["terms"])
-            box.write(ax, f"{n_used} feature{'s' if n_used != 1 else ''}", 7, color="0.3")
+            counted = getattr(self.glyph, "counted", "feature")
+            box.write(ax, f"{n_used} {counted}{'s' if n_used != 1 else ''}", 7, color="0.3")
         elif self.rows is not None:
             box.write(ax, f"{100 * self._share(node):.1f} %", 7, color="0.3")
 

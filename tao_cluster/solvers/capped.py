@@ -42,7 +42,7 @@ class Capped:
     If a test has more features than allowed, half of them are removed and the node is solved again
     on the others, until few enough are left. The features with the largest effects are kept. The
     effect of a feature is its absolute weight times its standard deviation at the node. Bivariate
-    trees (Kairgeldin & Carreira-Perpinan, KDD 2024) have tests of two features.
+    trees (Kairgeldin & Carreira-Perpiñán, KDD 2024) have tests of two features.
 
     Parameters
     ----------

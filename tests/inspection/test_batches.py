@@ -121,13 +121,46 @@ def test_bars_of_a_path_add_up(tree):
     assert bars == [(0.0, 8.0), (8.0, -6.0), (0.0, 2.0)]
     assert [to_hex(bar.get_facecolor()) for bar in of_sum.patches[:2]] == [POSITIVE, NEGATIVE]
     assert 5.0 in [line.get_xdata()[0] for line in of_sum.lines]
-    assert of_sum.get_title("left") == "sum = 2 ≤ 5: left"
+    assert of_sum.get_title("left") == "node 2: sum = 2 ≤ 5 → the row goes left"
     assert 3.0 in [line.get_xdata()[0] for line in of_value.lines]
     low, high = of_sum.get_xlim()
     assert low < 0
     assert high > 8
-    assert [label.get_text() for label in of_sum.get_yticklabels()][1:] == ["-3*b = -6", "sum"]
+    minus = "\N{MINUS SIGN}"
+    labels = [label.get_text() for label in of_sum.get_yticklabels()]
+    assert labels[1:] == [f"{minus}3*b = {minus}6", "sum"]
+    note = of_sum.figure.get_supxlabel()
+    assert "begins where the bar above it ends" in note
+    assert "The point is the value of the row" in note
+    assert of_sum.figure.get_suptitle() == f"Why this row is in {why.name} (leaf {why.leaf})"
+    assert why.plot("mine")[0].figure.get_suptitle() == "mine"
     assert len(explain(Tree.single_leaf(0, 2), [0.0, 1.0]).plot()) == 1
+
+
+def test_titles_name_the_row(tree):
+    frame = pd.DataFrame([[4.0, 2.0], [0.0, 1.0]], columns=["a", "b"], index=["first", 7])
+    titles = [why.plot()[0].figure.get_suptitle() for why in explain(tree, frame, ["a", "b"])]
+    assert [title[: title.index(" is in")] for title in titles] == ["Why row first", "Why row 7"]
+    (one,) = {explain(tree, each, ["a", "b"]).row for each in (frame[:1], frame.iloc[0])}
+    assert one == "first"
+    assert [why.row for why in explain(tree, frame.to_numpy())] == [0, 1]
+    assert explain(tree, {"a": 4.0, "b": 2.0}, ["a", "b"]).row is None
+
+
+def test_bars_never_break_numbers(rng):
+    names = [f"a long name of many words, number {i}, which has two lines" for i in range(4)]
+    names[3] = "x" * 200
+    wide = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [(range(4), [-0.0123, 4.56, -7.0, 1e5]), None, None],
+        [0, 0, 0], [-1, 0, 1], 4,
+    )  # fmt: skip
+    why = explain(wide, rng.normal(size=4), names)
+    (ax,) = why.plot()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    for label, (_, number, *_) in zip(labels, why.tests[0].steps, strict=False):
+        shown = number.replace("-", "\N{MINUS SIGN}")
+        assert label.split("\n")[-1].endswith(f"= {shown}")
+        assert len(label.split("\n")) <= 2
 
 
 def test_many_terms_end_in_one_bar_for_the_rest(rng):
@@ -148,7 +181,7 @@ def test_profiles_are_drawn(model):
     widths = [bar.get_width() for bar in ax.patches]
     assert widths[:n] == pytest.approx([2 * role.strength for role in profile.features])
     assert widths[n:] == pytest.approx([role.direction for role in profile.features])
-    assert ax.get_title("left").startswith("cluster 1 (")
+    assert ax.get_title("left").startswith("Features that lead to cluster 1 (")
     assert profile.plot(ax=ax, title="one").get_title("left") == "one"
     assert len(cluster_profile(Tree.single_leaf(0, 2), 0).plot().patches) == 0
 

@@ -9,9 +9,9 @@ from sklearn.base import clone
 from greedy import CART, IMM, ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, compare, tao_path
 from tao_cluster.comparison import Comparison
-from tao_cluster.inspection.palette import cluster_color
+from tao_cluster.inspection.palette import _LONG_NAMES, _METHODS, cluster_color
 from tao_cluster.plot import plot_history, plot_path, plot_regions, plot_tradeoff
-from tao_cluster.plot.curves import SIZE_NAMES, STAGES
+from tao_cluster.plot.curves import SIZE_NAMES, STAGES, cost_label
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +45,61 @@ def looks_of(ax):
         line.get_label().split(" (")[0]: line for line in ax.lines if line.get_label()[0] != "_"
     }
     return {name: (line.get_color(), line.get_marker()) for name, line in lines.items()}
+
+
+def names_of(ax):
+    """The names of the series in the legend, without the long names below them."""
+    return [text.get_text().split("\n")[0] for text in ax.get_legend().get_texts()]
+
+
+def test_legends_spell_out_methods(path):
+    X, models = path
+    imm = IMM(4, reference=models[0].free_centers_).fit(X)
+    found = plot_tradeoff([*models, imm], labels=["mine"] * len(models) + ["IMM"])
+    texts = [text.get_text() for text in found.get_legend().get_texts()]
+    assert texts[1] == "IMM\niterative mistake minimization"
+    assert texts[0].startswith("mine\ntree alternating optimization")
+    assert set(_METHODS) == set(_LONG_NAMES)
+
+
+def test_axes_name_the_free_clustering(path):
+    X, models = path
+    pictures = plot_path(models), plot_tradeoff(models), plot_history(models[0])
+    for ax in pictures:
+        assert ax.get_ylabel() == "cost above the free clustering\n(k-means without a tree), %"
+    given = IMM(4, reference=models[0].free_centers_).fit(X)
+    assert plot_tradeoff([given]).get_ylabel().endswith("(clusters without a tree), %")
+    assert cost_label(models, new=True).startswith("cost of held-out rows above")
+    labels = TAOClustering(objective="labels")
+    assert cost_label([labels]) == "rows with another label, %"
+    assert cost_label([labels], new=True) == "held-out rows with another label, %"
+
+
+def test_points_below_others_are_rings_around_them(path):
+    _, models = path
+    ax = plot_tradeoff([models[0]] * 3, labels=["a", "b", "c"])
+    drawn = [line for line in ax.lines if len(line.get_xdata())]
+    assert len({tuple(*line.get_xydata()) for line in drawn}) == 1
+    sizes = [line.get_markersize() for line in drawn[3:]]  # of b and c
+    assert drawn[0].get_markersize() < sizes[0] < sizes[1]
+    assert all(line.get_fillstyle() == "none" for line in drawn[3:])
+    assert len(plot_tradeoff([models[0]]).lines) == 1
+
+
+def test_notes_of_a_path_cover_nothing(path):
+    _, models = path
+    ax = plot_path(models)
+    ax.figure.draw_without_rendering()
+    points = ax.transData.transform(ax.lines[0].get_xydata())
+    along = np.linspace(0, len(points) - 1, 200)
+    curve = [np.interp(along, np.arange(len(points)), points[:, j]) for j in range(2)]
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) > 1
+    for i, box in enumerate(boxes):
+        assert not any(box.contains(*place) for place in np.transpose(curve))
+        assert not any(box.overlaps(other) for other in boxes[:i])
+        assert ax.bbox.contains(box.x0, box.y0)
+        assert ax.bbox.contains(box.x1, box.y1)
 
 
 def test_a_method_looks_alike_in_all_pictures(path):
@@ -111,11 +166,7 @@ def test_tradeoff_joins_models_of_a_label(path, size):
     ax = plot_tradeoff([*models, *others], size=size, X=X)
     assert ax.get_xlabel() == SIZE_NAMES["WAES" if size == "explanation_size" else size]
     assert plot_tradeoff(others).get_xlabel() == SIZE_NAMES["parameters"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "TAOClustering",
-        "ExKMC",
-        "IMM",
-    ]
+    assert names_of(ax) == ["TAOClustering", "ExKMC", "IMM"]
     x, y = ax.lines[1].get_data()
     assert x[0] < x[1]
     assert set(y) == {model.cost_increase_ for model in others[:2]}
@@ -129,8 +180,7 @@ def test_tradeoff_has_one_series_a_method(path):
         TAOClustering(4, split="axis", max_leaves=n, reference=reference).fit(X) for n in (4, 8)
     ]
     ax = plot_tradeoff([*models, *axis, IMM(4, reference=reference).fit(X)])
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["TAOClustering, split=oblique", "TAOClustering, split=axis", "IMM"]
+    assert names_of(ax) == ["TAOClustering, split=oblique", "TAOClustering, split=axis", "IMM"]
     assert set(ax.lines[1].get_ydata()) == {model.cost_increase_ for model in axis}
     # How lambda was chosen is no method.
     chosen = clone(models[0]).fit(X).set_params(lambda_="auto")

@@ -98,7 +98,9 @@ def test_text_of_a_path(stairs):
     wide = Tree.from_splits(
         [1, -1, -1], [2, -1, -1], [(range(12), np.ones(12)), None, None], [0, 0, 0], [-1, 0, 1], 12
     )
-    assert "x7 (1) + 4 more (3) = 11 > 0" in str(explain(wide, [1.0] * 8 + [0.0] + [1.0] * 3))
+    assert "x7 (1) + 4 more features (3) = 11 > 0" in str(
+        explain(wide, [1.0] * 8 + [0.0] + [1.0] * 3)
+    )
 
 
 def words(n_rows=60, n_words=30, seed=0):

@@ -162,6 +162,27 @@ def test_words_are_red_then_blue_and_sized_by_weight(rows):
     assert len(at_leaves) == 3 * 4
     few = plot_tree(two_tests(), nodes=Words(names, n_words=1))
     assert set(names) & set(texts_of(few)) == {"god", "file"}
+    assert {"3 words", "1 word"} <= set(texts_of(few))
+
+
+def test_boxes_count_what_they_leave_out(rng):
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [(range(8), rng.normal(size=8)), None, None], [0.0, 0, 0],
+        [-1, 0, 1], 8,
+    )  # fmt: skip
+    X = rng.normal(size=(50, 8))
+    counts = {"words": "and 2 more words", "bars": "and 3 more features"}
+    for nodes, count in counts.items():
+        ax = plot_tree(tree, X, nodes=nodes)
+        ax.figure.draw_without_rendering()
+        boxes = {text.get_text(): text.get_window_extent() for text in ax.texts}
+        assert not any(
+            boxes[count].y0 < box.y1 - 3 and box.y0 + 3 < boxes[count].y1
+            for name, box in boxes.items()
+            if name != count
+        )
+    ax = plot_tree(tree, X, nodes="projection")
+    assert any(text.endswith("+ 6 more features") for text in texts_of(ax))
 
 
 def histograms_of(ax):

@@ -14,6 +14,7 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from tao_cluster import Tree
 from tao_cluster.columns.abbreviations import Abbreviation
 from tao_cluster.explanations import explain
+from tao_cluster.export import Indicator
 from tao_cluster.plot import plot_test, plot_tests, plot_tree
 from tao_cluster.plot.boxes import SMALLEST, name_lines, text_width
 from tao_cluster.plot.layout import Layout
@@ -245,3 +246,33 @@ def test_bushy_trees_are_not_folded():
 def close_figures():
     yield
     plt.close("all")
+
+
+CATEGORIES = [
+    ["Dream", "Biscoe", "Torgersen"],
+    ["a level with a long name", "another jagged, groggy level", "gypsy quay: gauge"],
+]
+
+
+@pytest.mark.parametrize("levels", CATEGORIES, ids=["short", "long"])
+@pytest.mark.parametrize("nodes", ["bars", "projection"])
+def test_no_tick_crosses_text(rng, levels, nodes):
+    """Zero lines, thresholds and marks of overall shares stay outside all texts."""
+    column = "island" if levels is CATEGORIES[0] else "where the egg lay, in the end"
+    names = [*(Indicator(column, level) for level in levels), "body_mass_g (gypsy)"]
+    splits = [([0], [1.0]), ([3], [-1.0]), ([1], [1.0]), *[None] * 4]
+    children = [1, 3, 5, -1, -1, -1, -1], [2, 4, 6, -1, -1, -1, -1]
+    labels, limits = [-1, -1, -1, 0, 1, 2, 0], [0.5, -5.5, 0.5, 0, 0, 0, 0]
+    tree = Tree.from_splits(*children, splits, limits, labels, 4)
+    X = np.column_stack([np.eye(3)[rng.integers(3, size=300)], rng.normal(5, 2, size=300)])
+    ax = plot_tree(tree, X, feature_names=names, nodes=nodes)
+    ax.figure.draw_without_rendering()
+    marks = [line.get_window_extent().extents for line in ax.lines]
+    assert len(marks) > 6
+    for text in ax.texts:
+        box = text.get_window_extent().extents
+        height = box[3] - box[1]
+        for mark in marks:
+            shared = np.minimum(box[2:], mark[2:]) - np.maximum(box[:2], mark[:2])
+            # The box of a text has empty space above and below its letters.
+            assert not (shared[0] > -1 and shared[1] > 0.2 * height), text

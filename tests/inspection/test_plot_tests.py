@@ -77,14 +77,17 @@ def test_two_features_are_a_scatter_plot_with_the_line(tree, X, as_rows):
     np.testing.assert_array_equal(inside, X[:, :2] @ [2.0, -1.0] <= 1)
 
 
-def test_the_legend_covers_no_points(tree, X):
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+def test_the_legend_covers_neither_points_nor_the_title(tree, X, n_columns):
     ax = plot_test(tree, 0, X)
     ax.figure.draw_without_rendering()
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
     assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.x1
-    axes = plot_tests(tree, X)
+    axes = plot_tests(tree, X, n_columns=n_columns)
     axes[0].figure.draw_without_rendering()
     (legend,) = axes[0].figure.legends
+    title = axes[0].figure._suptitle.get_window_extent()
+    assert title.x1 <= legend.get_window_extent().x0
     assert legend.get_window_extent().x0 >= max(ax.get_window_extent().x1 for ax in axes)
 
 
@@ -94,6 +97,8 @@ def test_one_feature_is_a_histogram_in_its_units(tree, X):
     counts = {to_hex(cluster_color(k)): np.sum(leaves == 3 + k) for k in (0, 1)}
     assert bars_of(ax) == counts
     assert ax.get_xlabel() == "width"
+    # The condition of the title is that of the tree: the left side has the large values.
+    assert ax.get_title("left").endswith(" rows, left if width ≥ 0.5")
     assert [text.get_text() for text in ax.texts] == ["0.5"]
     start, end = grey_side(ax)  # width >= 0.5 goes left
     assert start == pytest.approx(0.5)
@@ -106,7 +111,9 @@ def test_larger_sums_are_histograms_of_the_sum(tree, X):
     ax = plot_test(tree, 2, X, sample_weight=weight, feature_names=["a", "b", "c"])
     here = (tree.path_matrix[:, [2]].toarray().ravel() > 0)[tree.apply(X)]
     assert sum(bars_of(ax).values()) == pytest.approx(weight[here].sum())
-    assert set(ax.get_xlabel()) == set("a + b + c")
+    assert ax.get_xlabel().startswith("sum = ")
+    assert set(ax.get_xlabel()[6:]) == set("a + b + c")
+    assert ax.get_title("left").endswith("rows, left if sum ≤ 3")
     assert ax.get_ylabel() == "weight of the rows"
     low, high = ax.get_xlim()
     sums = X[here & (weight > 0)].sum(axis=1)
@@ -135,7 +142,9 @@ def test_levels_of_a_column_are_bars():
     ticks = [label.get_text() for label in ax.get_xticklabels()]
     assert ticks == ["others", "gold", "free"]  # the levels that go left come first
     assert bars_of(ax) == {to_hex(cluster_color(0)): 2, to_hex(cluster_color(1)): 4}
-    assert ax.get_xlabel() == "plan not in {gold, free}"
+    assert ax.get_xlabel() == "plan"
+    assert ax.get_title("left") == "node 0 (root)\n6 rows, left if plan not in {gold, free}"
+    assert labels_of(ax)[-1] == "rows here go left"  # there is no threshold
     assert grey_side(ax) == (0.0, 1.0)
 
 
@@ -162,7 +171,10 @@ def test_pipelines_are_drawn_in_raw_units(rng):
 def test_grids_show_all_tests_or_some(tree, X):
     axes = plot_tests(tree, X, n_columns=2, title="all")
     assert len(axes) == 3
-    assert [ax.get_title(loc="left").split(":")[0] for ax in axes] == ["node 0", "node 1", "node 2"]
+    places = ["node 0 (root)", "node 1 (left child of node 0)", "node 2 (right child of node 0)"]
+    assert axes[0].figure.get_suptitle().split("\n")[0] == "all"
+    assert plot_tests(tree, X)[0].figure.get_suptitle().startswith("The tests of the tree\nEach")
+    assert [ax.get_title(loc="left").split("\n")[0] for ax in axes] == places
     assert len(plot_tests(tree, X, nodes=[2])) == 1
 
 

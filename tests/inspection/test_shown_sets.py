@@ -190,7 +190,9 @@ def test_explanations_name_the_level_of_the_row():
     }
     why = explain(tree, X[0], NAMES)
     (ax,) = why.plot()
-    assert ax.get_title(loc="left") == "region is north, in {north, west}: left"
+    assert ax.get_title(loc="left") == (
+        "node 0: region is north, in {north, west} → the row goes left"
+    )
     plt.close(ax.figure)
     assert why.to_dict()["tests"][0]["fact"] == "region is north, in {north, west}"
     assert "<table" not in why._repr_html_()

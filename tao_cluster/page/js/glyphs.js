@@ -266,13 +266,18 @@ function drawCondition(group, node, middle) {
   });
 }
 
+function moreOf(n) {
+  const counted = data.kind === "words" ? "word" : "feature";
+  return `${n} more ${counted}${n === 1 ? "" : "s"}`;
+}
+
 // The last line of a test: the threshold of its sum, and the number of features that are not drawn.
 function limitText(node) {
   if (node.test) return data.kind === "image" ? pixelText(node) : "";
   const n = node.features.length;
   const limit = `≤ ${minus(node.limit)}`;
   if (data.kind === "image") return `${limit} · ${n} px`;
-  return `sum ${limit}${n > termLines() ? ` · and ${n - termLines()} more` : ""}`;
+  return `sum ${limit}${n > termLines() ? ` · ${moreOf(n - termLines())}` : ""}`;
 }
 
 function pixelText(node) {
