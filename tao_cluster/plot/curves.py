@@ -146,7 +146,7 @@ def _write_notes(ax, positions, texts):
     """Write a note beside some points of the first line of the axes.
 
     A note is at the first place of `_PLACES` where it lies inside the axes and covers neither lines
-    and markers nor other notes.
+    and markers nor other notes. If there is no such place, it is left out.
     """
     low, high = ax.get_ylim()
     is_log = ax.get_yscale() == "log"
@@ -162,6 +162,8 @@ def _write_notes(ax, positions, texts):
         corners = [_corner(points[i], size, place) for place in _PLACES]
         faults = [_n_covered(corner, size, taken, frame) for corner in corners]
         best = int(np.argmin(faults))
+        if faults[best]:  # the note would cover something wherever it stands
+            continue
         dx, dy, ha, va = _PLACES[best]
         style = {"ha": ha, "va": va, "color": "0.35", "fontsize": _NOTE_SIZE}
         at = ax.lines[0].get_xydata()[i]
@@ -310,7 +312,7 @@ def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title
     curves = {} if curves is None else curves
     methods = dict(zip(points, points, strict=True)) if methods is None else methods
     looks = series_looks(methods)
-    has_space = ax is None
+    has_space, entries = ax is None, []
     with drawn_with(STYLE):
         ax = _axes(ax, _WIDE)
         for i, (label, places) in enumerate(points.items()):
@@ -326,10 +328,13 @@ def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title
                 ax.plot(*np.transpose(curves[label]), line, **look)
                 ax.plot(x, y, linestyle="none", **look, **marker)
                 x, y = [], []  # an empty line: its legend entry shows both the line and the marker
-            ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
-        texts = ax.legend(**_BESIDE).get_texts()
-        for text in texts:
+            entries += ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
+        # Names are set afterwards, because a legend leaves out those that start with "_".
+        numbers = map(str, range(len(entries)))
+        texts = ax.legend(entries, numbers, **_BESIDE).get_texts()
+        for text, entry in zip(texts, entries, strict=True):
             text.set_parse_math(False)
+            text.set_text(entry.get_label())
         if has_space:
             _add_long_names(ax, texts, methods.values())
         _finish(ax, SIZE_NAMES[size], title, cost)

@@ -180,7 +180,9 @@ def plot_tests(
         widest = max(text_width(handle.get_label(), _FONT_SIZE) for handle in handles)
         width = size[0] - n_legend_columns * (widest + _KEY) - 0.1  # left of the legend
         note = tests.abbreviate.note
-        head = _HEAD if title is None else printable_lines(title)
+        n_all = len(tests.tree.decision_nodes)
+        known = _HEAD if len(chosen) == n_all else f"{len(chosen)} of the {n_all} tests of the tree"
+        head = known if title is None else printable_lines(title)
         texts = [text for text in (head, _HOW_TO_READ, note and f"In names, {note}.") if text]
         lines = [line for text in texts for line in wrap(text, _FONT_SIZE, width)]
         style = {"x": 0.01, "ha": "left", "fontsize": _FONT_SIZE, "parse_math": False}
@@ -268,8 +270,9 @@ def _draw(ax, view, title, width=_SIZE[0] - 2.2):
 
 
 def _title_lines(view, width):
-    """Return the place of a node in the tree, its number of rows, and the condition of its test."""
+    """Return the place of a node, where its sides lead, its rows, and the condition of its test."""
     n, head = len(view.here()), f"node {view.node} ({view.place})"
+    ends = wrap(view.ends, _FONT_SIZE, width)
     start = f"{n} row{'s' if n != 1 else ''}, left if "
     if view.written is not None:
         column, comparison = view.written
@@ -279,7 +282,7 @@ def _title_lines(view, width):
         lines = view.sum_lines(_FONT_SIZE, width, start=start, end=end)
     else:
         lines = [f"{start}sum ≤ {view.limit}"]
-    return [head, *lines]
+    return [head, *ends, *lines]
 
 
 def _draw_histogram(ax, view, width):

@@ -116,6 +116,20 @@ class SplitView:
         return f"{'left' if is_left else 'right'} child of node {parent}"
 
     @property
+    def ends(self):
+        """Where both sides lead: "left to node 1, right to cluster 4"."""
+        texts = []
+        for side, children in (
+            ("left", self.tree.children_left),
+            ("right", self.tree.children_right),
+        ):
+            child = int(children[self.node])
+            is_leaf = self.tree.children_left[child] < 0
+            end = f"cluster {self.tree.leaf_label[child]}" if is_leaf else f"node {child}"
+            texts.append(f"{side} to {end}")
+        return ", ".join(texts)
+
+    @property
     def written(self):
         """What a test of one feature or of levels compares, and the comparison, as two texts.
 
@@ -145,8 +159,10 @@ class SplitView:
         """
         some = self.terms[:max_terms]
         more = len(self.terms) - len(some)
+        # A short sum can be drawn as a line, which rounded weights must give, too.
+        digits = 3 if len(self.terms) <= 3 else 2
         texts = [
-            _term_text(term, brief(self._factor(term), _LONGEST), is_first=i == 0)
+            _term_text(term, brief(self._factor(term), _LONGEST), is_first=i == 0, digits=digits)
             for i, term in enumerate(some)
         ]
         texts = (texts or ["0"]) + ([f"+ {more_text(more)}"] if more else [])
@@ -228,9 +244,9 @@ class SplitView:
         return TestedValues(values, threshold, is_lower, is_left_lower, clusters, weight)
 
 
-def _term_text(term, name, *, is_first):
+def _term_text(term, name, *, is_first, digits=2):
     """Return a term of a sum with its sign, such as "+ 2*b", with a name in place of its own."""
-    text = terms_text([{**term, "name": name}], 2)
+    text = terms_text([{**term, "name": name}], digits)
     if text.startswith("-"):
         return f"{_MINUS}{'' if is_first else ' '}{text[1:]}"
     return text if is_first else f"+ {text}"

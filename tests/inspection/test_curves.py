@@ -11,7 +11,7 @@ from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, compare, tao_p
 from tao_cluster.comparison import Comparison
 from tao_cluster.inspection.palette import _LONG_NAMES, _METHODS, cluster_color
 from tao_cluster.plot import plot_history, plot_path, plot_regions, plot_tradeoff
-from tao_cluster.plot.curves import SIZE_NAMES, STAGES, cost_label
+from tao_cluster.plot.curves import SIZE_NAMES, STAGES, cost_label, plot_series
 
 
 @pytest.fixture(autouse=True)
@@ -290,3 +290,9 @@ def test_global_style_is_not_changed(path):
     plot_path(path[1])
     plot_history(path[1][0])
     assert dict(plt.rcParams) == before
+
+
+def test_names_of_series_with_an_underscore_are_in_the_legend():
+    ax = plot_series({"_a": [(1, 2.0)], "b": [(2, 1.0)]}, "parameters", "cost")
+    names = [text.get_text().splitlines()[0] for text in ax.get_legend().get_texts()]
+    assert names == ["_a", "b"]

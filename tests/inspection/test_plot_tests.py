@@ -143,7 +143,10 @@ def test_levels_of_a_column_are_bars():
     assert ticks == ["others", "gold", "free"]  # the levels that go left come first
     assert bars_of(ax) == {to_hex(cluster_color(0)): 2, to_hex(cluster_color(1)): 4}
     assert ax.get_xlabel() == "plan"
-    assert ax.get_title("left") == "node 0 (root)\n6 rows, left if plan not in {gold, free}"
+    lines = ax.get_title("left").split("\n")
+    assert lines[0] == "node 0 (root)"
+    assert lines[1] == "left to cluster 0, right to cluster 1"
+    assert lines[2] == "6 rows, left if plan not in {gold, free}"
     assert labels_of(ax)[-1] == "rows here go left"  # there is no threshold
     assert grey_side(ax) == (0.0, 1.0)
 
@@ -174,6 +177,8 @@ def test_grids_show_all_tests_or_some(tree, X):
     places = ["node 0 (root)", "node 1 (left child of node 0)", "node 2 (right child of node 0)"]
     assert axes[0].figure.get_suptitle().split("\n")[0] == "all"
     assert plot_tests(tree, X)[0].figure.get_suptitle().startswith("The tests of the tree\nEach")
+    some = plot_tests(tree, X, nodes=tree.decision_nodes[:1])[0].figure.get_suptitle()
+    assert some.startswith(f"1 of the {len(tree.decision_nodes)} tests of the tree\nEach")
     assert [ax.get_title(loc="left").split("\n")[0] for ax in axes] == places
     assert len(plot_tests(tree, X, nodes=[2])) == 1
 
