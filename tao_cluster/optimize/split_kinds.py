@@ -207,8 +207,8 @@ class AxisAligned:
     n_passes: ClassVar[int] = 100  # until nothing changes
     prices_weights: ClassVar[bool] = False
     depth_limits_leaves: ClassVar[bool] = False
-    # With a simple fraction such as 0.5, copies of rounded values would often coincide with values of
-    # other rows up to rounding errors, so that the unit of a column could change the tree.
+    # With a simple fraction such as 0.5, copies of rounded values would often coincide with values
+    # of other rows up to rounding errors, so that the unit of a column could change the tree.
     noise: ClassVar[Noise] = Noise(0.499, 0.3)
     finds_with_copies: ClassVar[bool] = False
 
