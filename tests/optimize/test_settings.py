@@ -244,3 +244,19 @@ def test_medoids_of_precomputed_dissimilarities(X):
     np.testing.assert_array_equal(other.predict(X), other.labels_)
     medoids = other.cluster_centers_.argmax(axis=1)
     assert set(map(tuple, X[medoids])) == set(map(tuple, plain.cluster_centers_))
+
+
+@pytest.mark.parametrize(
+    ("options", "n_rounds"),
+    [
+        ({}, 0),
+        ({"lambda_": 1.0}, 0),
+        ({"max_cost_increase": 2.0}, 1),
+        ({"max_parameters": 20}, 1),
+        ({"algorithm": DirectForm(max_features_per_test=2)}, 4),
+        ({"algorithm": DirectForm(search="fast")}, 4),
+    ],
+)
+def test_the_search_makes_rounds_where_they_pay(options, n_rounds):
+    parameters = TAOClustering(3, **options).get_params(deep=False)
+    assert Settings.of(parameters, 1).effort.n_rounds == n_rounds
