@@ -46,9 +46,10 @@ def _paper(frame):
     found = list(oblique_page.dominating(with_starts(frame), oblique.PATH))
     n_seeds = max(each["n_seeds"] for each in found)
     words = (
-        "Oblique TAO beside the trees that the paper prints, with cost over k-means in percent "
-        f"and number of parameters (weights, thresholds and leaves); mean ± standard error of "
-        f"{counted(n_seeds, 'seed')} (`python -m benchmarks {oblique.NAME}`):"
+        "Each row compares a tree that the paper prints with our smallest tree that costs no more: "
+        "cost increase in percent and number of parameters (weights, thresholds and leaves). Ours "
+        f"are means ± standard errors of {counted(n_seeds, 'seed')} (`python -m benchmarks "
+        f"{oblique.NAME}`):"
     )
     lines = [
         {
@@ -68,11 +69,11 @@ def _digits(frame):
     n_splits = field.split_of(part).nunique()
     shape = part.iloc[0]
     words = (
-        f"Methods on {title(_DATA)} ({shape['rows']:.0f} fitted rows, {shape['columns']:.0f} "
-        f"columns, {shape['clusters']:.0f} clusters) with at most 30 and 100 parameters, which "
-        "axis-aligned trees have with 10 and 34 leaves; cost in percent on fitted and on new "
-        f"rows; {counted(n_splits, 'random split')} "
-        f"(`python -m benchmarks {field.NAME}`):"
+        f"The next table has methods on {title(_DATA)} with {shape['clusters']:.0f} clusters. "
+        "Trees have at most 30 or 100 parameters; axis-aligned trees then have at most 10 or 34 "
+        f"leaves. The numbers are cost increases in percent on {shape['rows']:.0f} fitted rows and "
+        f"on new rows, for {counted(n_splits, 'random split')} (`python -m benchmarks "
+        f"{field.NAME}`):"
     )
     lines = []
     for method in _METHODS:
