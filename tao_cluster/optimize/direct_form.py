@@ -250,7 +250,9 @@ def best_start(search, trees, lambda_, random_state):
     problem, settings = search.problem, search.settings
     if problem.n_rows < 2 * _PILOT_ROWS or not settings.split_kind.samples_rows:
         rows = search.original
-        return search.take(_best_start(rows, trees, lambda_), rows)
+        best = _best_start(rows, trees, lambda_)
+        # Leaves that only copies reach are kept, so the tree is not pruned for the other rows.
+        return best if rows is search else search.evaluate(best.tree)
     pilot = type(search).of_sample(problem, settings, search.history, _PILOT_ROWS, random_state)
     tree = _best_start(pilot, trees, lambda_).tree
     del pilot  # frees the copy of the sampled rows before all rows are used

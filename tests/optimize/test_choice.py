@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from conftest import small
-from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
 
 from greedy import ExKMC
@@ -320,3 +320,14 @@ def test_fewer_leaves_than_clusters():
     with pytest.warns(UserWarning, match="at most 5 leaves cannot have all 10"):
         model = TAOClustering(10, max_leaves=5, random_state=0).fit(FEW)
     assert model.tree_.n_leaves <= 5
+
+
+def test_a_limit_of_parameters_uses_its_room():
+    """Tests of one feature need more leaves than the tree of one leaf per cluster has."""
+    capped = DirectForm(max_features_per_test=1)
+    options = {"standardize": True, "algorithm": capped, "random_state": 0}
+    costs = [
+        TAOClustering(3, max_parameters=most, **options).fit(load_wine().data).cost_increase_
+        for most in (10, 40)
+    ]
+    assert costs[1] < 0.1 < costs[0]
