@@ -146,9 +146,8 @@ def _new_rows(frames):
         )
         found.append(
             f"{method} costs {number(median(seen[method]))} % on fitted and "
-            f"{number(median(new[method]))} % on new rows. On new rows it costs less than "
-            f"{len(beaten)} of {len(others)} methods of others (p < {SIGNIFICANT}, corrected for "
-            "the number of methods)."
+            f"{number(median(new[method]))} % on new rows, there less than {len(beaten)} of "
+            f"{len(others)} methods of others (Holm, p < {SIGNIFICANT})."
         )
     if found:
         n_splits = field.split_of(frame).nunique()
