@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._utils.matrices import canonical, check_sizes, ranges, row_blocks, row_size, rows_of
+from .._utils.matrices import (
+    canonical,
+    check_sizes,
+    power_of_two,
+    ranges,
+    row_blocks,
+    row_size,
+    rows_of,
+)
 from ..objectives import Objective, cluster_means
 from ..reference import FreeClustering, cost_increase, free_clustering, free_labels, optimal_centers
 from ..tree import Tree
@@ -383,8 +391,8 @@ def _in_order_of_values(X):
     """Return the columns of X ordered by their values, so that their places in X do not matter."""
     low, high = ranges(X)
     means = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-    with np.errstate(over="ignore"):  # rounded, because sums can depend on the place of a column
-        means = means.astype(np.float32)
+    # Rounded, because sums can depend on the place of a column, but alike for data of any scale.
+    means = (means / power_of_two(max(high.max(), -low.min()))).astype(np.float32)
     return np.lexsort((means, low, high))
 
 
