@@ -3,9 +3,10 @@ The optimisation history
 ========================
 
 The picture shows the cost of every tree that the fit has evaluated, with one line per stage:
-initial trees, passes, refits, passes on the cost itself, and search. Trees that were not better
-than those before them in their stage are hollow, and the dashed line is the result. The picture
-shows whether more passes or a longer search would have helped.
+initial trees, passes over the tests, refits, passes that lower the cost directly, and the search
+for another structure. Hollow points are trees that were not kept, because a tree before them in
+their stage was better. The dashed line is the result. The picture shows whether more passes or a
+longer search would have helped.
 """
 
 from sklearn.datasets import load_digits

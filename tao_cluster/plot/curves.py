@@ -44,11 +44,11 @@ STAGES = {
     "start": ("initial trees", "#888888"),
     "direct fit": ("fit to the free clustering", "#888888"),
     "penalty": ("penalty method", "#771155"),
-    "direct": ("passes of the direct form", "#0072B2"),
-    "regrow": ("regrowth", "#56B4E9"),
-    "relax": ("refits", "#009E73"),
-    "exact": ("passes on the cost itself", "#5E3C99"),
-    "search": ("search", "#D55E00"),
+    "direct": ("passes over the tests", "#0072B2"),
+    "regrow": ("new leaves", "#56B4E9"),
+    "relax": ("refits of the tests", "#009E73"),
+    "exact": ("passes that lower the cost directly", "#5E3C99"),
+    "search": ("search for another structure", "#D55E00"),
     "polish": ("passes over all rows", "#000000"),
 }
 
@@ -427,9 +427,11 @@ def plot_history(model, *, ax=None, title=None):
             hollow = at & ~is_kept
             ax.plot(x[hollow], y[hollow], "o", markerfacecolor="white", **look)
         style = {"color": "0.3", "linewidth": 1, "linestyle": "--"}
-        ax.axhline(model.cost_increase_, label="resulting tree", **style)
+        result = round(float(model.cost_increase_), 2) + 0.0  # no negative zero
+        label = f"resulting tree: {result:.2f} %".replace("-", "\N{MINUS SIGN}")
+        ax.axhline(model.cost_increase_, label=label, **style)
         if not is_kept.all():
-            ax.plot([], [], "o", color="0.5", markersize=4, fillstyle="none", label="not better")
+            ax.plot([], [], "o", color="0.5", markersize=4, fillstyle="none", label="not kept")
         if along_mu:
             ax.set_xscale("log")
         ax.legend(**_BESIDE)

@@ -205,14 +205,15 @@ def test_history_by_stage_and_along_mu(path):
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     stages = list(dict.fromkeys(record["stage"] for record in records))
     assert names[: len(stages)] == [STAGES[stage][0] for stage in stages]
-    assert set(names[len(stages) :]) <= {"resulting tree", "not better"}
+    result = f"resulting tree: {models[-1].cost_increase_:.2f} %"
+    assert set(names[len(stages) :]) <= {result, "not kept"}
     lines = {line.get_label(): line for line in ax.lines}
     for stage in stages:  # one line per stage: a break where another stage lies between
         drawn = lines[STAGES[stage][0]].get_ydata()
         own = [each["cost_increase"] if each["stage"] == stage else np.nan for each in records]
         np.testing.assert_array_equal(drawn, own)
     assert len({lines[name].get_color() for name in names[: len(stages)]}) == len(stages)
-    assert lines["resulting tree"].get_ydata()[0] == models[-1].cost_increase_
+    assert lines[result].get_ydata()[0] == models[-1].cost_increase_
     penalty = TAOClustering(
         4, lambda_=1, algorithm=PenaltyMethod(refine=False), random_state=0
     ).fit(X)
