@@ -55,8 +55,7 @@ class DirectForm:
         four rounds, and fewer for large data. "thorough" makes 30 rounds, also for each tree of a
         path. "auto" makes one round if the fit has a limit (`max_parameters` or
         `max_cost_increase`); otherwise it only compares the tree with small axis-aligned trees.
-        With `max_features_per_test`, and for axis-aligned trees, "auto" is "fast". For
-        axis-aligned trees, "thorough" makes three times as many passes as "fast".
+        For axis-aligned trees, "auto" is "fast", and "thorough" makes three times as many passes.
     trim : float in [0, 1], default=0.05
         At the end, remove a weight w_j of a node if the standard deviation of w_j x_j is less than
         this share of the largest one at the node and if no row then changes its side. 0 keeps all

@@ -192,7 +192,7 @@ class Settings:
             relax=direct.relax,
             trim=direct.trim,
             max_features=max_features,
-            effort=_effort(direct.search, goal, max_features),
+            effort=_effort(direct.search, goal),
             n_init=algorithm.n_init,
             n_jobs=n_jobs,
             max_leaves=parameters["max_leaves"],
@@ -293,15 +293,11 @@ def _starts_at_any_size(init):
     return isinstance(init, str) and init in _ANY_SIZE
 
 
-def _effort(search, goal, max_features):
-    """Return the effort for the parameter `search`; "auto" depends on the goal and on a cap."""
-    if search != "auto":
-        return EFFORTS[search]
-    # With few features per test, trees need more leaves, and only the search adds leaves.
-    if max_features is not None:
-        return EFFORTS["fast"]
-    n_rounds = _ROUNDS_TO_LIMIT if goal is not None and goal.is_limit else 0
-    return replace(EFFORTS["auto"], n_rounds=n_rounds)
+def _effort(search, goal):
+    """Return the effort for the parameter `search`; "auto" depends on whether there is a limit."""
+    if search == "auto" and goal is not None and goal.is_limit:
+        return replace(EFFORTS["auto"], n_rounds=_ROUNDS_TO_LIMIT)
+    return EFFORTS[search]
 
 
 def _size_limit(parameters, goal, depth_is_given):
