@@ -34,7 +34,7 @@ from .tree_step import Routed, TreeStep
 # within the limit.
 _MORE, _MOST_MORE = 1.15, 20
 _NO_LIMIT = Knee()
-# So many trees near the knee get their last passes before one of them is chosen.
+# This number of trees near the knee get their last passes before one of them is chosen.
 _N_CONTENDERS = 2
 # If the tree is fitted to a sample of the rows, passes over all rows improve it afterwards. The
 # first number is the maximum number of these passes. The second one replaces it if the fit has a
@@ -409,8 +409,7 @@ def _fit_goal(rows, random_state):
     position, lambdas, trees, costs = _path(rows, goal, random_state)
     chosen = _Priced(trees[position], costs[position])
     lambda_ = lambdas[position]
-    if rows.search.settings.searches:
-        chosen = _better(rows, goal, chosen, trees, lambda_, random_state)
+    chosen = _better(rows, goal, chosen, trees, lambda_, random_state)
     return _Found(chosen, lambda_, [chosen.cost, *costs], {})
 
 
@@ -462,7 +461,8 @@ def _path(rows, goal, random_state, revalue=lambda priced: priced, where=""):
         return at, revalue(rows.priced(finished(search, state), lambdas[at]))
 
     contenders = ranked(found)[: rows.n_contenders]
-    first = (contenders[0], found[contenders[0]])  # it remains if its last passes are interrupted
+    # The estimate comes first, so that it is kept if the first last passes are interrupted.
+    first = (contenders[0], found[contenders[0]])
     for at, priced in until_interrupted(
         itertools.chain([first], map(with_last_passes, contenders))
     ):

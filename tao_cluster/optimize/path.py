@@ -217,7 +217,7 @@ def search_path(search, goal, estimate, measure, random_state):
     goal : MaxParameters or MaxCostIncrease
     estimate : callable(Point) -> tuple
         Its first two items are the Tree before its last passes and its cost increase in percent.
-        Trees that it shows to be far from the limit are not measured.
+        Trees that are far from the limit by this estimate are not measured (``goal.is_far``).
     measure : callable(Point) -> tuple
         Its first two items are the finished Tree and its cost increase in percent.
     random_state : int, RandomState instance or None
@@ -396,14 +396,6 @@ class _Goal:
         """Return whether a tree is within the limit of size; True if the goal has no such limit."""
         return True
 
-    def is_small(self, cost, tree):
-        """Return whether smaller trees cannot suit the goal better."""
-        return False
-
-    def is_far(self, cost, tree):
-        """Return whether a tree will not be small after its last passes either."""
-        return False
-
     def criterion(self, problem, price):
         """Return the criterion by which a local search compares trees; `price` is per parameter."""
         return Criterion(price)
@@ -479,7 +471,10 @@ class MaxParameters(_Goal):
         return self.has_room_for(tree)
 
     def is_far(self, cost, tree):
-        """Return whether a tree has many more parameters than its last passes can remove."""
+        """Return whether a tree has too many parameters to be within the limit after last passes.
+
+        `cost` and `tree` are those before the last passes; see :func:`search_path`.
+        """
         return tree.n_parameters > _MOST_SHRINKAGE * self.limit
 
     def prefers(self, other, chosen):
@@ -525,7 +520,10 @@ class MaxCostIncrease(_Goal):
         return cost > self.limit + _ROUNDING
 
     def is_far(self, cost, tree):
-        """Return whether the last passes will hardly raise the cost of a tree to the limit."""
+        """Return whether a tree costs too little to reach the limit after its last passes.
+
+        `cost` and `tree` are those before the last passes; see :func:`search_path`.
+        """
         return cost <= _FAR_FROM_COST * self.limit
 
     def prefers(self, other, chosen):

@@ -81,7 +81,7 @@ EFFORTS = {
     "thorough": Effort(30, 30, np.inf, 3, 8),
 }
 # With a limit of size or cost, "auto" makes this number of rounds for oblique trees. Without a
-# limit, rounds improve neither the cost of new rows nor that of fitted rows at equal size.
+# limit it makes none: rounds lower the cost of the fitted rows, but not that of new rows.
 _ROUNDS_TO_LIMIT = 1
 # With max_rows="auto", a fit uses a sample of the rows if there are more than 100 000 rows and more
 # than 1000 rows per cluster.

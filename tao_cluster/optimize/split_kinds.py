@@ -102,7 +102,7 @@ class Oblique:
     n_passes: ClassVar[int] = 3
     prices_weights: ClassVar[bool] = True
     depth_limits_leaves: ClassVar[bool] = True
-    noise: ClassVar[Noise] = Noise(0.699, 0.1)  # no simple fraction; see AxisAligned
+    noise: ClassVar[Noise] = Noise(0.699, 0.1)
     finds_with_copies: ClassVar[bool] = True
 
     def default_start(self, depth, n_clusters, max_leaves, objective, is_capped=False):
@@ -207,8 +207,6 @@ class AxisAligned:
     n_passes: ClassVar[int] = 100  # until nothing changes
     prices_weights: ClassVar[bool] = False
     depth_limits_leaves: ClassVar[bool] = False
-    # With a simple fraction such as 0.5, copies of rounded values would often coincide with values
-    # of other rows up to rounding errors, so that the unit of a column could change the tree.
     noise: ClassVar[Noise] = Noise(0.499, 0.3)
     finds_with_copies: ClassVar[bool] = False
 

@@ -14,6 +14,7 @@ from ..measures import weighted_average_explanation_size
 from ..optimize.path import knee
 from ..tree import tree_of
 from .boxes import text_width, wrap
+from .split_view import number
 from .style import STYLE, drawn_with
 
 _MOST_NOTES = 5
@@ -428,7 +429,7 @@ def plot_history(model, *, ax=None, title=None):
             ax.plot(x[hollow], y[hollow], "o", markerfacecolor="white", **look)
         style = {"color": "0.3", "linewidth": 1, "linestyle": "--"}
         result = round(float(model.cost_increase_), 2) + 0.0  # no negative zero
-        label = f"resulting tree: {result:.2f} %".replace("-", "\N{MINUS SIGN}")
+        label = f"resulting tree: {number(result, '.2f')} %"
         ax.axhline(model.cost_increase_, label=label, **style)
         if not is_kept.all():
             ax.plot([], [], "o", color="0.5", markersize=4, fillstyle="none", label="not kept")

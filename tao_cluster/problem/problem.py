@@ -253,7 +253,9 @@ class Noise:
     Parameters
     ----------
     size : float
-        Fraction of the difference of two rows that is added to a row.
+        Fraction of the difference of two rows that is added to a row. It should not be a simple
+        fraction such as 0.5: copies of rounded values would often coincide with values of other
+        rows up to rounding errors, so that the unit of a column could change the tree.
     share : float
         Fraction of the total weight that all copies together have.
     """
