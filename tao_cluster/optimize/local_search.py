@@ -31,7 +31,7 @@ from ..tree import Tree
 from . import sketch_kernels as kernels
 from .direct_form import descend
 from .joint_kernels import joint_pass, values_of_rows
-from .pruning import removed_at_a_time, weakest_splits, without_surplus
+from .pruning import without_surplus
 from .sketch_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
 # Constants of regrowth.
@@ -96,8 +96,11 @@ def regrow(search, state, lambda_, most_leaves=None):
     """
     most_leaves = most_leaves or search.settings.max_leaves or state.tree.n_leaves
     found = state
-    for share in _APPROACH:
-        found = _regrown_at(search, found, share * lambda_, most_leaves)
+    if is_sketched_whole(search.problem):
+        found = _regrown_in_sketch(search, state, lambda_, most_leaves)
+    else:
+        for share in _APPROACH:
+            found = _regrown_at(search, found, share * lambda_, most_leaves)
     return min(state, found, key=lambda state: state.objective(lambda_))
 
 
@@ -127,6 +130,19 @@ def rounds(state, regrown, is_better, n_more, is_over=lambda: False):
         else:
             n_more //= 2
     return state
+
+
+def _regrown_in_sketch(search, state, lambda_, most_leaves):
+    """Repeat regrowth in a sketch of all rows; passes with exact thresholds follow."""
+    sketch = Sketch.of(search.problem, [state.tree], lambda_, most_leaves, None)
+    local, nodes = _LocalSearch(sketch), sketch.from_tree(upright(state.pruned)).nodes
+    price = sketch.price
+    for share in _APPROACH:
+        sketch.price = share * price
+        start = local.descend(sketch.evaluate(nodes))
+        nodes = rounds(start, local.regrown, _is_better, most_leaves // 2).nodes
+    tree = sketch.to_tree(sketch.evaluate(nodes))
+    return _passes(search, search.evaluate(tree), lambda_)
 
 
 def _regrown_at(search, state, lambda_, most_leaves):
@@ -291,8 +307,8 @@ class _LocalSearch:
     """
 
     sketch: "Sketch"
-    rng: np.random.RandomState
-    most_passes: float
+    rng: np.random.RandomState | None = None
+    most_passes: float = np.inf
 
     def run(self, state, until):
         """Return the best tree that a search from the tree `state` finds.
@@ -630,22 +646,18 @@ class Sketch:
         than the penalty per test.
         """
         self.n_passes += 1
-        nodes = state.nodes
-        while len(nodes) > 1:
-            saved, side = kernels.savings(nodes, self.codes, state.cost)
-            surplus = (len(nodes) + 1) // 2 - self.most_leaves
-            if surplus <= 0 and saved.min() > self.price:
-                break
-            children, nodes = (nodes[:, LEFT], nodes[:, RIGHT]), nodes.copy()
-            for node in weakest_splits(saved, *children, removed_at_a_time(surplus)):
-                nodes[node] = nodes[nodes[node, side[node]]]
-            nodes = kernels.compact(nodes)
-        return nodes
+        terms = (self.codes, state.cost, self.most_leaves, self.price)
+        return kernels.shrink(state.nodes, *terms)
 
 
 def n_sketched(problem):
     """Return how many rows of a problem are sampled for the search over axis-aligned trees."""
     return min(problem.n_rows, max(_MOST_ROWS, _MOST_VALUES // problem.X.shape[1]))
+
+
+def is_sketched_whole(problem):
+    """Return whether a sketch of a problem has all its rows and columns."""
+    return n_sketched(problem) == problem.n_rows and problem.X.shape[1] <= _MOST_COLUMNS
 
 
 def _separating_columns(problem, trees):
