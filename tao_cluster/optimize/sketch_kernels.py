@@ -333,8 +333,8 @@ def shrink(nodes, codes, cost, most_leaves, price):
 
     Tests are removed until at most `most_leaves` leaves are left and each test saves more than
     `price`. A test saves by how much the cost would rise if all its rows went one way. A removal
-    changes what the tests above and below it save. This is computed anew only for the test that
-    seems to be the weakest.
+    changes what the tests above and below it save. This is computed anew for a test that may be
+    the weakest.
     """
     nodes, n = nodes.copy(), nodes.shape[0]
     order, span = spans(nodes, codes, n)
@@ -348,19 +348,19 @@ def shrink(nodes, codes, cost, most_leaves, price):
             continue
         if n_leaves <= most_leaves and saved[node] > price:
             break
-        kept = nodes[node, side[node]]
-        nodes[node], saved[node], side[node] = nodes[kept], saved[kept], side[kept]
+        kept, loss = nodes[node, side[node]], saved[node]
+        nodes[node], saved[node] = nodes[kept], saved[kept]
         nodes[kept, LEFT] = -1
-        n_leaves = _divide_again(nodes, node, codes, order, span, spare, saved, is_old)
+        n_leaves = _divide_again(nodes, node, codes, order, span, spare, loss, saved, is_old)
     return compact(nodes)
 
 
 @jit
-def _divide_again(nodes, changed, codes, order, span, spare, saved, is_old):
+def _divide_again(nodes, changed, codes, order, span, spare, loss, saved, is_old):
     """Divide the rows of a changed node again, and return the number of leaves of the tree.
 
-    `saved` is set to infinity at nodes that are no longer part of the tree. `is_old` is set at the
-    tests above and below the node, and there.
+    The change costs `loss`. `saved` becomes infinity at nodes that are no longer part of the tree.
+    At the tests above and below the node, and there, it becomes a low estimate, and `is_old` True.
     """
     is_in, is_below = np.zeros(len(nodes), np.bool_), np.zeros(len(nodes), np.bool_)
     is_in[0], is_below[changed], n_leaves = True, True, 0
@@ -374,10 +374,12 @@ def _divide_again(nodes, changed, codes, order, span, spare, saved, is_old):
             is_in[left] = is_in[right] = True
             if is_below[node]:
                 is_below[left] = is_below[right] = is_old[node] = True
+                saved[node] = -np.inf
                 _divide(nodes[node], codes, order, span[node], span, spare)
     for node in range(changed - 1, -1, -1):
         if is_in[node] and (nodes[node, LEFT] == changed or nodes[node, RIGHT] == changed):
             is_old[node], changed = True, node
+            saved[node] -= loss
     return n_leaves
 
 

@@ -17,14 +17,13 @@ from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.optimize import local_search
 from tao_cluster.optimize import sketch_kernels as kernels
 from tao_cluster.optimize.local_search import (
-    Sketch,
-    Sketched,
     better_start,
     regrow,
     rounds,
     search_structure,
 )
 from tao_cluster.optimize.pruning import weakest_splits, without_surplus
+from tao_cluster.optimize.sketch import Sketch, Sketched
 from tao_cluster.optimize.sketch_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
 pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
