@@ -205,7 +205,7 @@ def better_start(search, state, trees, lambda_, random_state):
     found = search.evaluate(_numbered(search, tree))
     is_better = found.objective(lambda_) < state.objective(lambda_)
     search.record("search", found, lambda_, kept=is_better)
-    found = [descend(search, other, lambda_, stage="search") for other in (state, found)]
+    found = [state, descend(search, found, lambda_, stage="search")]
     if n_sketched(search.problem) < search.problem.n_rows:
         # The search used a sample of the rows, so passes over all rows can be better than it.
         first = descend(search, search.evaluate(trees[0]), lambda_, stage="search")
