@@ -43,6 +43,8 @@ class ExShallow(CostTree):
         node. Larger values give shallower trees; 0 gives :class:`ExGreedy`.
     objective, reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes, errors and memory are also those of :class:`IMM`.
+        With ``ties="widest"``, a test can move to another feature after the tree is built, which
+        can make explanations longer; ``ties="first"`` keeps the features that the penalty chose.
 
     Examples
     --------

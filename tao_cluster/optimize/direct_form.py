@@ -51,10 +51,12 @@ class DirectForm:
         leaves where they reduce the cost most. ``relax=False`` also turns the search off, and the
         noisy copies that trees of at most 10 000 rows are fitted to.
     search : {"auto", "none", "fast", "thorough"}, default="auto"
-        How long `fit` searches for a better structure of the tree. "fast" makes a few rounds, and
-        fewer for large data. "thorough" makes 30 rounds, also for each tree of a path; on digits
-        it finds trees with 7 % fewer parameters at equal cost in nine times the time. For
-        axis-aligned trees, "thorough" makes three times as many passes as "fast". "auto" is "fast".
+        How long `fit` searches for a better structure of the tree. For oblique trees, "fast" makes
+        four rounds, and fewer for large data. "thorough" makes 30 rounds, also for each tree of a
+        path. "auto" makes one round if the fit has a limit (`max_parameters` or
+        `max_cost_increase`); otherwise it only compares the tree with small axis-aligned trees. For
+        axis-aligned trees, "thorough" makes three times as many passes as "fast", and "auto" is
+        "fast".
     trim : float in [0, 1], default=0.05
         At the end, remove a weight w_j of a node if the standard deviation of w_j x_j is less than
         this share of the largest one at the node and if no row then changes its side. 0 keeps all
@@ -231,7 +233,8 @@ def starts(search, trees, lambda_, random_state):
 def best_start(search, trees, lambda_, random_state):
     """Return the initial tree that has the least objective (4) after a few passes.
 
-    If there are many rows, the trees are compared on a sample of the rows.
+    Noisy copies of rows are left out of these passes. If there are many rows, the trees are
+    compared on a sample of the rows.
 
     Parameters
     ----------
@@ -246,7 +249,8 @@ def best_start(search, trees, lambda_, random_state):
     """
     problem, settings = search.problem, search.settings
     if problem.n_rows < 2 * _PILOT_ROWS or not settings.split_kind.samples_rows:
-        return _best_start(search, trees, lambda_)
+        rows = search.original
+        return search.take(_best_start(rows, trees, lambda_), rows)
     pilot = type(search).of_sample(problem, settings, search.history, _PILOT_ROWS, random_state)
     tree = _best_start(pilot, trees, lambda_).tree
     del pilot  # frees the copy of the sampled rows before all rows are used
@@ -268,13 +272,14 @@ def finish(search, state, lambda_):
         yield finished(search, state)
 
 
-def refitted(search, state, lambda_):
+def refitted(search, state, lambda_, is_rough=False):
     """Refit the nodes, or regrow the leaves of an axis-aligned tree; return the resulting state.
 
-    If `relax` is False, the state is returned unchanged.
+    If `relax` is False, the state is returned unchanged. With `is_rough`, oblique nodes are
+    refitted only once, to compare trees.
     """
     settings = search.settings
-    return settings.split_kind.refit(search, state, lambda_) if settings.relax else state
+    return settings.split_kind.refit(search, state, lambda_, is_rough) if settings.relax else state
 
 
 def finished(search, state):

@@ -19,7 +19,7 @@ from ..reference import optimal_centers
 from ..tree import Tree
 from ..tree.routing import kernel_arrays
 from .diagnostics import range_of_lambda, warn_choice, warn_unsolved
-from .direct_form import finished
+from .direct_form import finished, refitted
 from .leaf_path import LeafPath, leaf_grid, trees_for
 from .level_fit import WiderTable, fit_with_sets
 from .path import Knee, follow_path, lambda_grid, search_path, starting_trees, typical_lambda
@@ -34,6 +34,8 @@ from .tree_step import Routed, TreeStep
 # within the limit.
 _MORE, _MOST_MORE = 1.15, 20
 _NO_LIMIT = Knee()
+# So many trees near the knee get their last passes before one of them is chosen.
+_N_CONTENDERS = 2
 # If the tree is fitted to a sample of the rows, passes over all rows improve it afterwards. The
 # first number is the maximum number of these passes. The second one replaces it if the fit has a
 # limit of size or cost, because several trees then need the passes.
@@ -374,16 +376,15 @@ class _Rows:
         return _last(itertools.chain(relabelings, better))
 
     @property
-    def is_rough(self):
-        """Whether the goal is a knee that is chosen before the trees get their last passes.
+    def n_contenders(self):
+        """Number of trees near the knee that get their last passes before one of them is chosen.
 
-        This saves time, because only the chosen tree then needs the last passes. It is False if
-        the goal is a limit, which the finished tree must meet. It is also False with few rows:
-        their last passes also use noisy copies of the rows and can change the choice.
+        With many rows it is one, to save time. With few rows, the last passes also use noisy copies
+        of the rows and can change the choice.
         """
         has_sample = self.whole is not self.search.original
         has_many = has_sample or self.whole.smoothed is self.whole
-        return has_many and not self.search.settings.goal.is_limit
+        return 1 if has_many else _N_CONTENDERS
 
     def roughly_priced(self, state):
         """Return the tree of a state with its cost over all rows, but without passes over them."""
@@ -404,20 +405,71 @@ def _fit_once(rows, random_state):
 
 def _fit_goal(rows, random_state):
     """Fit trees along a path of lambda, choose one by the goal, and improve it by a search."""
-    search, goal = rows.search, rows.search.settings.goal
-
-    def measure(point):
-        if rows.is_rough:
-            return rows.roughly_priced(point.refitted)
-        return rows.priced(point.result, point.lambda_)._replace(leaf_of_row=None)
-
-    found = list(until_interrupted(search_path(search, goal, measure, random_state)))
-    lambdas, trees, costs = zip(*found, strict=True)
-    position = goal.choose(costs, trees)
-    lambda_ = lambdas[position]
+    goal = rows.search.settings.goal
+    position, lambdas, trees, costs = _path(rows, goal, random_state)
     chosen = _Priced(trees[position], costs[position])
-    chosen = _better(rows, goal, chosen, trees, lambda_, random_state)
+    lambda_ = lambdas[position]
+    if rows.search.settings.searches:
+        chosen = _better(rows, goal, chosen, trees, lambda_, random_state)
     return _Found(chosen, lambda_, [chosen.cost, *costs], {})
+
+
+def _path(rows, goal, random_state, revalue=lambda priced: priced, where=""):
+    """Follow a path of lambda, and choose a tree by the goal.
+
+    The last passes take most of the time of a tree. Trees that are far from the goal before these
+    passes are left without them.
+
+    Parameters
+    ----------
+    rows : _Rows
+    goal : Knee, MaxParameters or MaxCostIncrease
+    random_state : int, RandomState instance or None
+    revalue : callable(_Priced) -> _Priced
+        Exchanges the cost of a tree for the one by which the goal compares trees.
+    where : str, the rows on which costs are measured, for a warning
+
+    Returns
+    -------
+    position : int, the tree that the goal chooses
+    lambdas, trees, costs : sequences
+    """
+
+    def estimate(point):
+        return revalue(rows.roughly_priced(point.estimate))
+
+    if goal.is_limit:
+
+        def measure(point):
+            return revalue(rows.priced(point.result, point.lambda_))._replace(leaf_of_row=None)
+
+        path = search_path(rows.search, goal, estimate, measure, random_state)
+        lambdas, trees, costs = zip(*until_interrupted(path), strict=True)
+        return goal.choose(costs, trees, where), lambdas, trees, costs
+
+    search, lambdas = rows.search, lambda_grid(rows.search.original.problem).tolist()
+    found, starts = [], []
+    for point in until_interrupted(follow_path(search, lambdas, random_state)):
+        found.append(estimate(point))
+        starts.append(point.state.pruned)
+
+    def ranked(found):
+        trees, costs, _ = zip(*found, strict=True)
+        return goal.ranked(costs, trees).tolist()
+
+    def with_last_passes(at):
+        state = refitted(search, search.evaluate(starts[at]), lambdas[at])
+        return at, revalue(rows.priced(finished(search, state), lambdas[at]))
+
+    contenders = ranked(found)[: rows.n_contenders]
+    first = (contenders[0], found[contenders[0]])  # it remains if its last passes are interrupted
+    for at, priced in until_interrupted(
+        itertools.chain([first], map(with_last_passes, contenders))
+    ):
+        found[at] = priced._replace(leaf_of_row=None)
+    position = next((at for at in ranked(found) if at in contenders), contenders[0])
+    trees, costs, _ = zip(*found, strict=True)
+    return position, lambdas[: len(found)], trees, costs
 
 
 def _better(rows, goal, chosen, trees, lambda_, random_state):
@@ -437,13 +489,11 @@ def _better(rows, goal, chosen, trees, lambda_, random_state):
     nearest = min(larger, key=lambda other: other.n_parameters, default=None)
     rivals = [nearest] if goal.is_limit and nearest is not None else []
     before = rows.search.evaluate(tree)
-    if rows.is_rough:
-        before = finished(rows.search, before)  # the choice was made without these passes
     state = _searched(rows, before, lambda_, random_state, effort, goal, rivals)
-    if state is before and not rows.is_rough:
+    if state is before:
         return chosen
     other = rows.priced(state, lambda_)
-    return other if rows.is_rough or goal.prefers(other, chosen) else chosen
+    return other if goal.prefers(other, chosen) else chosen
 
 
 def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals=()):
@@ -487,13 +537,11 @@ def _fit_unseen(rows, random_state):
     part = _Rows.of(seen, settings, random_state, history.on_record)
     unseen = problem.validation_part(seen.free.centers)
 
-    def measure(point):
-        tree = part.priced(point.result, point.lambda_).tree
-        return _Priced(tree, _cost_increase_on(unseen, seen, tree))
+    def revalue(priced):
+        return _Priced(priced.tree, _cost_increase_on(unseen, seen, priced.tree))
 
-    found = list(until_interrupted(search_path(part.search, goal, measure, random_state)))
-    lambdas, trees, costs = zip(*found, strict=True)
-    position = goal.choose(costs, trees, " on the rows held out")
+    terms = (revalue, " on the rows held out")
+    position, lambdas, _, costs = _path(part, goal, random_state, *terms)
     chosen = lambdas[position] / share
     tried = np.array([value / share for value in lambdas])
     grid = np.unique(np.append(tried[tried <= chosen], chosen))

@@ -49,7 +49,7 @@ _FEW_ROWS = 2000  # size of the sample instead if the search has no random round
 _LEAST_PROGRESS = 1e-9  # smaller relative decreases of the criterion do not count
 
 
-def refit(search, state, lambda_):
+def refit(search, state, lambda_, is_rough=False):
     """Refit every node on the features that it has, with less shrinkage of the weights.
 
     Two rounds with a larger penalty on small weights (adaptive lasso) remove unimportant features.
@@ -62,6 +62,8 @@ def refit(search, state, lambda_):
     search : Search
     state : State
     lambda_ : float
+    is_rough : bool, default=False
+        Make one pass with 3 % of the strength only, which is enough to compare trees.
 
     Returns
     -------
@@ -75,9 +77,10 @@ def refit(search, state, lambda_):
         options = {"stage": "relax", "n_passes": n_passes, "step": refitting, "price": 0.0}
         return descend(search, state, strength, keeps_start=not reweights, **options)
 
-    for _ in range(_N_REWEIGHTINGS):
+    for _ in range(0 if is_rough else _N_REWEIGHTINGS):
         state = passes(state, lambda_, _REWEIGHTED_PASSES, reweights=True)
-    return passes(state, _RELAXED_SHARE * lambda_, _RELAXED_PASSES, reweights=False)
+    n_passes = 1 if is_rough else _RELAXED_PASSES
+    return passes(state, _RELAXED_SHARE * lambda_, n_passes, reweights=False)
 
 
 def penalty_per_parameter(problem, state):

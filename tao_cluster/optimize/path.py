@@ -28,9 +28,12 @@ _FAR_AWAY = 100.0
 _MANY_TIMES = 10.0
 # If no tree of the grid meets a limit, lambda leaves the grid: up to 12 steps by a factor of 3
 # upwards, or 3 steps by a factor of 9 downwards. Between a lambda that meets the limit and one that
-# does not, 3 bisections follow.
+# does not, 2 bisections follow.
 _STRIDE, _MOST_STRIDES, _MOST_STRIDES_DOWN = 3.0, 12, 3
-_N_BISECTIONS = 3
+_N_BISECTIONS = 2
+# Before its last passes, a tree is far from a limit if it has more than this multiple of the
+# parameters, or costs less than this share of the cost.
+_MOST_SHRINKAGE, _FAR_FROM_COST = 2.0, 0.5
 _ROUNDING = 1e-9  # smaller differences of cost increases (in percent) are rounding errors
 
 
@@ -111,14 +114,14 @@ class Point:
     state: State
 
     @property
-    def refitted(self):
-        """State after refits of the nodes, but without passes on the clustering cost itself."""
-        return refitted(self.search, self.state, self.lambda_)
+    def estimate(self):
+        """State after one pass of refits: its cost and size are near those of the result."""
+        return refitted(self.search, self.state, self.lambda_, is_rough=True)
 
     @property
     def result(self):
         """State after refits of the nodes and after passes on the clustering cost itself."""
-        return finished(self.search, self.refitted)
+        return finished(self.search, refitted(self.search, self.state, self.lambda_))
 
 
 def lambda_grid(problem, n_lambdas=10):
@@ -201,8 +204,8 @@ def follow_path(search, lambdas, random_state):
         state = point.state
 
 
-def search_path(search, goal, measure, random_state):
-    """Yield the trees of a path near a limit, or of the whole path if the goal is the knee.
+def search_path(search, goal, estimate, measure, random_state):
+    """Yield the trees of a path near a limit.
 
     The path ends at the first tree that is small enough for a limit of parameters, or too costly
     for a limit of cost. If the trees of the grid are all on the same side of the limit, the path
@@ -211,9 +214,12 @@ def search_path(search, goal, measure, random_state):
     Parameters
     ----------
     search : Search
-    goal : Knee, MaxParameters or MaxCostIncrease
+    goal : MaxParameters or MaxCostIncrease
+    estimate : callable(Point) -> tuple
+        Its first two items are the Tree before its last passes and its cost increase in percent.
+        Trees that it shows to be far from the limit are not measured.
     measure : callable(Point) -> tuple
-        Its first two items are the Tree and its cost increase in percent.
+        Its first two items are the finished Tree and its cost increase in percent.
     random_state : int, RandomState instance or None
 
     Yields
@@ -228,10 +234,12 @@ def search_path(search, goal, measure, random_state):
         is_small = goal.is_small(cost, tree) or tree.n_leaves == 1
         return (point.lambda_, tree, cost), is_small
 
+    def is_far(point):
+        tree, cost = estimate(point)[:2]
+        return tree.n_leaves > 1 and goal.is_far(cost, tree)
+
     lambdas = lambda_grid(search.original.problem)
-    low, high = yield from _along(search, goal, look, lambdas, random_state)
-    if not goal.is_limit:
-        return
+    low, high = yield from _along(search, goal, look, is_far, lambdas, random_state)
     if low is None:
         low, high = yield from _below(search, look, lambdas[0], high, random_state)
     for _ in range(_N_BISECTIONS if low is not None and high is not None else 0):
@@ -244,7 +252,7 @@ def search_path(search, goal, measure, random_state):
             low = point
 
 
-def _along(search, goal, look, lambdas, random_state):
+def _along(search, goal, look, is_far, lambdas, random_state):
     """Yield trees along a grid and beyond, up to the first small one that follows a larger one.
 
     A tree is small if smaller trees cannot suit the goal better; see ``goal.is_small``.
@@ -256,15 +264,25 @@ def _along(search, goal, look, lambdas, random_state):
     high : float, or None
         The first lambda after that of `low` at which the tree is small.
     """
-    low, high = None, None
-    beyond = lambdas[-1] * _STRIDE ** np.arange(1, _MOST_STRIDES + 1 if goal.is_limit else 1)
+    low, high, skipped = None, None, []
+    beyond = lambdas[-1] * _STRIDE ** np.arange(1, _MOST_STRIDES + 1)
     for point in follow_path(search, np.concatenate([lambdas, beyond]), random_state):
+        if is_far(point):
+            skipped.append(point)
+            continue
         found, is_small = look(point)
         yield found
         if not is_small:
             low, high = point, None
+            skipped.clear()
             continue
         high = high or point.lambda_
+        # The estimates can be wrong: the largest skipped lambda is looked at, too.
+        while low is None and skipped:
+            other = skipped.pop()
+            found, is_small = look(other)
+            yield found
+            low, high = (None, other.lambda_) if is_small else (other, high)
         # Costs need not grow with lambda: if the first tree costs too much, a later one may not.
         is_last = point.lambda_ >= lambdas[-1] or found[1].n_leaves == 1
         if low is not None or not goal.is_of_cost or is_last:
@@ -382,6 +400,10 @@ class _Goal:
         """Return whether smaller trees cannot suit the goal better."""
         return False
 
+    def is_far(self, cost, tree):
+        """Return whether a tree will not be small after its last passes either."""
+        return False
+
     def criterion(self, problem, price):
         """Return the criterion by which a local search compares trees; `price` is per parameter."""
         return Criterion(price)
@@ -416,6 +438,10 @@ class Knee(_Goal):
             The knee ignores it. Other goals use it in a warning to name the rows on which costs
             were measured.
         """
+        return int(self.ranked(costs, trees)[0])
+
+    def ranked(self, costs, trees):
+        """Return the positions of the candidates for the knee, the best one first: int array."""
         costs = np.asarray(costs, dtype=float)
         costs = np.where(
             np.isfinite(costs), costs, np.finfo(float).max
@@ -425,13 +451,13 @@ class Knee(_Goal):
         kept = np.array([tree.n_clusters for tree in trees])
         keeps = kept >= self.kept * kept.max()
         is_cheap = keeps & (costs <= self.most)
-        candidates = np.flatnonzero(is_cheap if is_cheap.any() else keeps)
+        is_candidate = is_cheap if is_cheap.any() else keeps
         width, height = np.ptp(x), np.ptp(y)
         if width == 0 or height == 0:
             order = np.lexsort((x, y))
-            return int(order[np.isin(order, candidates)][0])
-        distance = (x - x.min()) / width + (y - y.min()) / height
-        return int(candidates[distance[candidates].argmin()])
+        else:
+            order = np.argsort((x - x.min()) / width + (y - y.min()) / height, kind="stable")
+        return order[is_candidate[order]]
 
 
 @dataclass(frozen=True)
@@ -451,6 +477,10 @@ class MaxParameters(_Goal):
     def is_small(self, cost, tree):
         """Return whether a tree is within the limit. If it is, smaller trees are rarely better."""
         return self.has_room_for(tree)
+
+    def is_far(self, cost, tree):
+        """Return whether a tree has many more parameters than its last passes can remove."""
+        return tree.n_parameters > _MOST_SHRINKAGE * self.limit
 
     def prefers(self, other, chosen):
         """Return whether a tree is within the limit and costs less than the chosen tree.
@@ -493,6 +523,10 @@ class MaxCostIncrease(_Goal):
     def is_small(self, cost, tree):
         """Return whether a tree exceeds the limit of cost; smaller trees then usually do, too."""
         return cost > self.limit + _ROUNDING
+
+    def is_far(self, cost, tree):
+        """Return whether the last passes will hardly raise the cost of a tree to the limit."""
+        return cost <= _FAR_FROM_COST * self.limit
 
     def prefers(self, other, chosen):
         """Return whether a tree is within the limit and smaller than the chosen tree.

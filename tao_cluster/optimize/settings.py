@@ -76,10 +76,13 @@ NODE_SOLVERS = {
 }
 EFFORTS = {
     "none": Effort(0, 0, 0.0, 0, 3),
+    "auto": Effort(0, 0, 4e6, 1, 3),
     "fast": Effort(4, 0, 4e6, 1, 3),
     "thorough": Effort(30, 30, np.inf, 3, 8),
 }
-EFFORTS["auto"] = EFFORTS["fast"]
+# With a limit of size or cost, "auto" makes this number of rounds for oblique trees. Without a
+# limit, rounds improve neither the cost of new rows nor that of fitted rows at equal size.
+_ROUNDS_TO_LIMIT = 1
 # With max_rows="auto", a fit uses a sample of the rows if there are more than 100 000 rows and more
 # than 1000 rows per cluster.
 _MANY_ROWS, _MANY_A_CLUSTER = 100_000, 1000
@@ -189,7 +192,7 @@ class Settings:
             relax=direct.relax,
             trim=direct.trim,
             max_features=max_features,
-            effort=EFFORTS[direct.search],
+            effort=_effort(direct.search, goal),
             n_init=algorithm.n_init,
             n_jobs=n_jobs,
             max_leaves=parameters["max_leaves"],
@@ -288,6 +291,13 @@ def _lambda(parameters, goal, kind, algorithm):
 def _starts_at_any_size(init):
     """Return whether the parameter `init` can build axis-aligned trees of any number of leaves."""
     return isinstance(init, str) and init in _ANY_SIZE
+
+
+def _effort(search, goal):
+    """Return the effort for the parameter `search`; "auto" depends on whether there is a limit."""
+    if search == "auto" and goal is not None and goal.is_limit:
+        return replace(EFFORTS["auto"], n_rounds=_ROUNDS_TO_LIMIT)
+    return EFFORTS[search]
 
 
 def _size_limit(parameters, goal, depth_is_given):

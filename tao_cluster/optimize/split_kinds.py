@@ -68,8 +68,8 @@ class SplitKind(Protocol):
     def better_start(self, search, state, trees, lambda_, random_state):
         """Return the state from which passes start, given the best of the initial trees."""
 
-    def refit(self, search, state, lambda_):
-        """Return the state after refits of its nodes."""
+    def refit(self, search, state, lambda_, is_rough=False):
+        """Return the state after refits of its nodes; `is_rough` asks for one quick pass."""
 
     def optimize_exact(self, search, state):
         """Return the state after passes that minimise the clustering cost itself."""
@@ -122,9 +122,9 @@ class Oblique:
         """Return the best of the initial trees."""
         return state
 
-    def refit(self, search, state, lambda_):
+    def refit(self, search, state, lambda_, is_rough=False):
         """Return the state after each node is refitted on the features that it has."""
-        return refit(search, state, lambda_)
+        return refit(search, state, lambda_, is_rough)
 
     def optimize_exact(self, search, state):
         """Return the state after passes that change tests and remove features.
@@ -233,7 +233,7 @@ class AxisAligned:
         """Return the result of a search from all initial trees, or the best one if it is better."""
         return better_start(search, state, trees, lambda_, random_state)
 
-    def refit(self, search, state, lambda_):
+    def refit(self, search, state, lambda_, is_rough=False):
         """Return the state after regrowth of leaves, if the node solver can expand trees."""
         return regrow(search, state, lambda_) if search.settings.solver.can_expand else state
 

@@ -362,7 +362,8 @@ def _donors(problem, n_donors):
     """
     X, weight, labels = problem.X, problem.weight, problem.free.labels
     n_features = X.shape[1]
-    direction = np.random.RandomState(0).standard_normal(n_features)
+    direction = np.empty(n_features)
+    direction[_in_order_of_values(X)] = np.random.RandomState(0).standard_normal(n_features)
     rows = np.arange(problem.n_rows)
     key = project(kernel_arrays(X), rows, np.arange(n_features, dtype=np.int32), direction)
     order = np.lexsort((key, labels))
@@ -376,6 +377,15 @@ def _donors(problem, n_donors):
             stride, step = _SEQUENCES[m % 2]
             donors[m, members] = members[_rows_at(above, stride * place + (m + 1) * step)]
     return _with_lenders(donors, key, weight, lent)
+
+
+def _in_order_of_values(X):
+    """Return the columns of X ordered by their values, so that their places in X do not matter."""
+    low, high = ranges(X)
+    means = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    with np.errstate(over="ignore"):  # rounded, because sums can depend on the place of a column
+        means = means.astype(np.float32)
+    return np.lexsort((means, low, high))
 
 
 def _with_lenders(donors, key, weight, lent):

@@ -222,7 +222,8 @@ def expected_explanation(X, weight, centers, rows, some, path, feature, threshol
 @given(problems(), st.sampled_from([0.03, 0.3, 5.0]), OBJECTIVES)
 def test_exshallow_minimises_price_plus_depth_at_every_node(problem, factor, objective):
     X, centers, weight = problem
-    options = {"objective": objective, "depth_factor": factor, "midpoints": False}
+    # Another feature that divides the rows alike can change what later tests add to explanations.
+    options = {"objective": objective, "depth_factor": factor, "midpoints": False, "ties": "first"}
     tree = build_exshallow(X, centers, sample_weight=weight, **options)
     distances = costs_of(X, centers, objective)
     for node, rows, some, path in walk(tree, X, centers):

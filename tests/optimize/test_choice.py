@@ -25,14 +25,16 @@ FEW = DIGITS[::3]
     "objective",
     ["kmeans", *(pytest.param(name, marks=pytest.mark.slow) for name in ("spherical", "kmedians"))],
 )
-def test_auto_is_the_knee_of_a_path(objective):
-    # A search for a better structure follows the choice of lambda, and can change the tree.
+def test_auto_is_near_the_knee_of_a_path(objective):
+    # A fit finishes only the trees that seem to be nearest to the knee, tao_path finishes all.
     options = {"algorithm": DirectForm(search="none"), "random_state": 0, "depth": 3}
     options["objective"] = objective
     model = TAOClustering(3, **options).fit(IRIS)
-    best = knee(tao_path(IRIS, 3, **options))
-    assert model.tree_ == best.tree_
-    assert model.best_lambda_ == best.lambda_
+    path = tao_path(IRIS, 3, **options)
+    best = knee(path)
+    assert model.cost_increase_ <= best.cost_increase_ + 0.2
+    assert model.tree_.n_parameters <= best.tree_.n_parameters + 1
+    assert model.best_lambda_ in [other.lambda_ for other in path]
     assert len({record["lambda"] for record in model.history_}) > 5
 
 
@@ -42,7 +44,7 @@ def test_a_knee_of_many_rows_is_chosen_before_the_last_passes(rng):
     model = TAOClustering(4, random_state=0, depth=3).fit(X)
     assert len({record["lambda"] for record in model.history_ if record["stage"] == "relax"}) > 5
     prices = {record["lambda"] for record in model.history_ if record["stage"] == "exact"}
-    assert len(prices) == 2  # of the chosen tree, and of the search that goes on from it
+    assert len(prices) == 1  # that of the chosen tree
     assert model.cost_increase_ < 3
 
 

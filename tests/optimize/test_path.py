@@ -92,7 +92,11 @@ def world(monkeypatch):
     return comes_from
 
 
-def look_for(goal):
+def never_far(found):
+    return SimpleNamespace(n_parameters=0, n_leaves=5), np.inf
+
+
+def look_for(goal, estimate=None):
     """Lambdas in the order of the search."""
 
     def measure(found):
@@ -102,7 +106,8 @@ def look_for(goal):
     settings = SimpleNamespace(max_leaves=None)
     search = SimpleNamespace(problem=None, settings=settings, start_from=lambda tree: tree)
     search.original = search
-    return [lambda_ for lambda_, _, _ in path.search_path(search, goal, measure, 0)]
+    found = path.search_path(search, goal, estimate or never_far, measure, 0)
+    return [lambda_ for lambda_, _, _ in found]
 
 
 @pytest.mark.parametrize("crossing", [1.1, 7.0, 70.0, 150.0, 2000.0, 0.3, 0.011])
@@ -112,13 +117,33 @@ def test_bisection_ends_close_to_the_goal(world, crossing, kind):
     found = np.array(look_for(goal))
     low, high = found[found < crossing].max(), found[found > crossing].min()
     ratio = {True: GRID[1] / GRID[0], False: 3.0 if crossing > 100 else 9.0}[1 < crossing < 100]
-    assert high / low == pytest.approx(ratio ** (1 / 8))
+    assert high / low == pytest.approx(ratio ** (1 / 4))
     assert np.all(np.isin(GRID[crossing > GRID], found))
     # It does not go on; but where the first tree costs too much, it looks at all of the grid.
     is_all = kind is MaxCostIncrease and crossing < GRID[0]
     assert np.all(np.isin(GRID, found)) or not is_all
-    assert np.count_nonzero(found > crossing) <= (len(GRID) if is_all else 1) + 3 + 3
+    assert np.count_nonzero(found > crossing) <= (len(GRID) if is_all else 1) + 3 + 2
     assert len(np.unique(found)) == len(found)
+
+
+@pytest.mark.parametrize("crossing", [7.0, 70.0, 0.3])
+@pytest.mark.parametrize("kind", [MaxParameters, MaxCostIncrease])
+@pytest.mark.parametrize("error", [1.0, 1e-3], ids=["right", "wrong"])
+def test_trees_far_from_the_limit_are_not_measured(world, crossing, kind, error):
+    goal = kind(1000 / crossing if kind is MaxParameters else crossing)
+
+    def estimate(found):  # if it is wrong, all trees seem to be large and cheap
+        seen = found.lambda_ * error
+        return SimpleNamespace(n_parameters=1000 / seen, n_leaves=5), seen
+
+    found, everywhere = np.array(look_for(goal, estimate)), np.array(look_for(goal))
+    for side in (np.less, np.greater):  # the trees on both sides of the limit are there
+        near = everywhere[side(everywhere, crossing)]
+        nearest = near[np.abs(np.log(near / crossing)).argmin()]
+        assert error < 1 or nearest in found
+    assert found.min() < crossing < found.max()
+    if error == 1 and crossing > 1:
+        assert len(found) < len(everywhere)
 
 
 def test_each_tree_comes_from_the_one_before(world):

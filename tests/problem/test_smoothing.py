@@ -124,6 +124,18 @@ def test_neither_the_order_of_rows_nor_their_storage_changes_the_copies():
     np.testing.assert_allclose(single.X, dense.X, atol=1e-5)
 
 
+@pytest.mark.parametrize("stored", [np.array, sp.csr_matrix])
+def test_the_order_of_columns_does_not_change_the_copies(stored):
+    X = np.column_stack([BLOBS, np.sort(BLOBS[:, 0])])  # two columns with an equal range and mean
+    X[60, 4] += 0.1  # now with another mean
+    order, centers = [3, 0, 4, 2, 1], X[[0, 50, 110]]
+    plain = smoothed(problem_of(stored(X), centers=centers), 2).X
+    other = smoothed(problem_of(stored(X[:, order]), centers=centers[:, order]), 2).X
+    if sp.issparse(plain):
+        plain, other = plain.toarray(), other.toarray()
+    np.testing.assert_array_equal(other, plain[:, order])
+
+
 def test_there_are_no_copies_of_many_rows_or_values(monkeypatch):
     problem = problem_of()
     assert smoothed(problem, 0) is problem
