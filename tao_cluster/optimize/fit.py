@@ -229,7 +229,7 @@ def fit_leaf_path(problem, settings, sizes, random_state, on_record=None):
     rows = _Rows.of(problem, settings, random_state, on_record)
     path = LeafPath(rows.search, random_state)
     for n_leaves in leaf_grid(*path.sizes) if sizes is None else sizes:
-        yield n_leaves, _result(rows.search, rows.priced(path.at(n_leaves), 0.0), 0.0)
+        yield n_leaves, _result(rows.search, rows.priced(path.at(n_leaves), 0.0, path.starts), 0.0)
 
 
 def until_interrupted(results):
@@ -319,7 +319,7 @@ class _Rows:
         step = TreeStep(kernel_arrays(problem.X), None, settings.n_jobs)
         return cls(search, Search(problem, settings, step, history), random_state)
 
-    def priced(self, state, lambda_):
+    def priced(self, state, lambda_, starts=()):
         """Return the finished tree of a state, and its cost increase over all rows, as _Priced.
 
         If `search` uses only a sample of the rows, passes over all rows improve the tree first.
@@ -329,6 +329,9 @@ class _Rows:
         state : State, of `search`
         lambda_ : float
             The value of lambda of this tree, for the record of these passes in the history.
+        starts : iterable of State
+            Earlier states of the fit. If noisy copies lead to a tree that is worse than one of them
+            on the rows alone, the tree of `state` is kept.
         """
         settings = self.search.settings
         goal = settings.goal
@@ -336,6 +339,9 @@ class _Rows:
         if goal is not None and goal.is_limit and not goal.is_of_cost:
             return self._finished(state, lambda_)
         general = settings.split_kind.generalize(self.search, state, lambda_)
+        least = min((start.objective(lambda_) for start in starts), default=np.inf)
+        if general is not state and general.objective(lambda_) > least:
+            return self._finished(state, lambda_)
         found = self._finished(general, lambda_)
         # If the copies raise the cost above its limit, the tree of the rows alone is kept.
         is_limited = general is not state and goal is not None and goal.is_of_cost
@@ -397,10 +403,11 @@ def _fit_once(rows, random_state):
     search, settings = rows.search, rows.search.settings
     lambda_ = typical_lambda(rows.whole.problem) if settings.lambda_ is None else settings.lambda_
     trees = starting_trees(search, random_state)
-    states = settings.algorithm.run(search, trees, lambda_, random_state)
-    state = _last(until_interrupted(states))
+    states = until_interrupted(settings.algorithm.run(search, trees, lambda_, random_state))
+    starts = list(itertools.islice(states, 2))  # an initial tree, and the best one after few passes
+    state = _last(itertools.chain(starts, states))
     state = _searched(rows, state, lambda_, random_state, settings.effort)
-    return _Found(rows.priced(state, lambda_), lambda_, [], {})
+    return _Found(rows.priced(state, lambda_, starts), lambda_, [], {})
 
 
 def _fit_goal(rows, random_state):

@@ -10,6 +10,7 @@ one test of one feature. Trees of two kinds are fitted at a number of leaves:
   is thus never worse than single fits.
 """
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,10 +48,16 @@ class LeafPath:
     search : Search
     random_state : int, RandomState instance or None
         An int seeds each search anew, so that the tree of a size does not depend on other sizes.
+
+    Attributes
+    ----------
+    starts : list of State
+        An initial tree, and the best one after a few passes, of the last complete search.
     """
 
     search: Search
     random_state: Any
+    starts: list[State] = field(default_factory=list, init=False)
     _found: dict[int, State] = field(default_factory=dict, init=False)
 
     @property
@@ -67,7 +74,9 @@ class LeafPath:
         """Return the best state of at most `n_leaves` leaves after a complete search."""
         search = self._limited(n_leaves)
         trees = starting_trees(search, self.random_state)
-        *_, state = search.settings.algorithm.run(search, trees, _LAMBDA, self.random_state)
+        states = search.settings.algorithm.run(search, trees, _LAMBDA, self.random_state)
+        self.starts = list(itertools.islice(states, 2))
+        *_, state = itertools.chain(self.starts, states)
         return self._keep(n_leaves, [state, *self._from_smaller(search, n_leaves)])
 
     def grown(self, n_leaves):

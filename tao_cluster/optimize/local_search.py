@@ -45,7 +45,7 @@ _PATIENCE = 30  # the search ends after this many random changes per test withou
 _OVERTIME = (
     1.5  # regrowth ends after this multiple of the passes of a search, also if it still helps
 )
-# With many leaves per cluster, this share of the random changes concerns a subtree of few leaves.
+# With many leaves, this share of the random changes concerns a subtree of few leaves.
 # Each one is the best of a few tries, and counts less for the end of the search.
 _PARTIAL_SHARE, _PARTIAL_LEAVES, _PARTIAL_TRIES, _PARTIAL_WAIT = 0.8, 10, 4, 0.2
 _OVERHEAD = 10_000  # a pass takes about as long as if the sketch had this many bytes more
@@ -109,7 +109,7 @@ def rounds(state, regrown, is_better, n_more, is_over=lambda: False):
 
 
 def _regrown_in_sketch(search, state, lambda_, most_leaves):
-    """Repeat regrowth in a sketch of all rows; passes with exact thresholds follow."""
+    """Repeat regrowth in a sketch that has every test; passes over the rows follow."""
     sketch = Sketch.of(search.problem, [state.tree], lambda_, most_leaves, None)
     local, nodes = _LocalSearch(sketch), sketch.from_tree(upright(state.pruned)).nodes
     price = sketch.price
@@ -305,7 +305,7 @@ class _LocalSearch:
         best = here = self.settled(self.regrown(state, 0), sketch.most_leaves // 2)
         while sketch.n_passes < until and waited < _PATIENCE * (best.n_leaves - 1):
             heat = max(0.0, 1.0 - (sketch.n_passes - first) / (until - first))
-            is_partial = not sketch.has_few_leaves and self.rng.random_sample() < _PARTIAL_SHARE
+            is_partial = sketch.has_many_leaves and self.rng.random_sample() < _PARTIAL_SHARE
             other = (self.partly_disturbed if is_partial else self.disturbed)(here)
             waited += _PARTIAL_WAIT if is_partial else 1
             if other.value <= max(best.value + heat * self.width(best), here.value):

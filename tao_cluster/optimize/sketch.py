@@ -20,17 +20,22 @@ _MOST_ROWS, _MOST_COLUMNS = 5000, 256
 _MOST_VALUES = 500_000  # with few columns, more rows are sampled, up to this number of values
 # Limits of the time of a search: the number of passes times the bytes of the sketch, and the number
 # of passes.
-_MOST_BYTES, _MOST_PASSES = 55 * 10**7, 4500
+_MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
 _MOST_COSTS = (
     5 * 10**8
 )  # limit of passes times rows times clusters: each pass computes all costs anew
 _COSTLY = 8  # an update of centres that are not means takes about as long as this many passes
 _BITS = 30  # costs of rows are rounded to multiples of about 2 ** -30 of the free clustering's cost
 _CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long as one pass
-_JOINT = 20  # a joint pass takes about as long as this many passes
+_JOINT = 8  # a joint pass takes about as long as this many passes
 # A search makes joint passes throughout if it allows at most this many leaves per cluster. With
 # more leaves they help less than other changes of the tree that take the same time.
 _FEW_LEAVES = 1.5
+# With more than this many leaves, a search also changes small subtrees at fixed centres, and makes
+# this multiple of the passes. In smaller trees, a subtree of the same size is much of the tree, and
+# other changes help more.
+_MANY_LEAVES, _TIMES_IF_MANY = 30, 2.5
+_MOST_BINS = 256  # of a feature
 # Savings below this share of the cost of the free clustering are rounding errors of sums.
 _NOISE = 1e-12
 LEAST_PROGRESS = 1e-9  # smaller relative decreases of the objective do not count
@@ -138,7 +143,10 @@ class Sketch:
         objective = self.problem.objective
         is_costly = not objective.centers_are_means and not objective.explains_labels
         n_costs = len(self.codes) * self.problem.n_clusters
-        most = min(_MOST_PASSES, _MOST_BYTES // self.codes.size, _MOST_COSTS // n_costs)
+        most = min(_MOST_PASSES, _MOST_BYTES // self.codes.size)
+        if self.has_many_leaves:
+            most = int(_TIMES_IF_MANY * most)
+        most = min(most, _MOST_COSTS // n_costs)
         return most // _COSTLY if is_costly else most
 
     def from_tree(self, tree):
@@ -239,6 +247,11 @@ class Sketch:
         """Whether trees have so few leaves that each test decides where the centres are."""
         return self.most_leaves <= _FEW_LEAVES * self.problem.n_clusters
 
+    @property
+    def has_many_leaves(self):
+        """Whether trees have so many leaves that changes of small subtrees help."""
+        return self.most_leaves > _MANY_LEAVES and not self.has_few_leaves
+
     @cached_property
     def _values(self):
         return values_of_rows(self.problem)
@@ -281,8 +294,10 @@ def n_sketched(problem):
 
 
 def is_sketched_whole(problem):
-    """Return whether a sketch of a problem has all its rows and columns."""
-    return n_sketched(problem) == problem.n_rows and problem.X.shape[1] <= _MOST_COLUMNS
+    """Return whether a sketch of a problem has all its rows and columns, and a bin per value."""
+    if n_sketched(problem) < problem.n_rows or problem.X.shape[1] > _MOST_COLUMNS:
+        return False
+    return all(len(np.unique(column)) <= _MOST_BINS for column in as_array(problem.X).T)
 
 
 def _separating_columns(problem, trees):
