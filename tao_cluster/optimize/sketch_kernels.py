@@ -21,20 +21,22 @@ from .._utils.jit import jit
 LEFT, RIGHT, FEATURE, BIN, LABEL = range(5)
 
 
+@jit
 def compact(nodes):
     """Return the array of nodes without those that are no longer part of the tree.
 
     The order is breadth-first from the root, so that parents come before their children.
     """
-    rows, source, out = nodes.tolist(), [0], []
-    for node in source:  # the loop also visits the children that it appends to the list
-        row = rows[node]
-        if row[LEFT] >= 0:
-            children = row[LEFT], row[RIGHT]
-            row = [len(source), len(source) + 1, *row[FEATURE:]]
-            source.extend(children)
-        out.append(row)
-    return np.array(out)
+    out, source, n = nodes.copy(), np.zeros(nodes.shape[0], np.int64), 1
+    for node in range(nodes.shape[0]):
+        if node == n:
+            break
+        out[node] = nodes[source[node]]
+        if out[node, LEFT] >= 0:
+            source[n], source[n + 1] = out[node, LEFT], out[node, RIGHT]
+            out[node, LEFT], out[node, RIGHT] = n, n + 1
+            n += 2
+    return out[:n].copy()
 
 
 def without_unbalanced(nodes, sizes, least):
@@ -50,6 +52,35 @@ def without_unbalanced(nodes, sizes, least):
     found, node = nodes.copy(), int(is_small.argmax())
     left, right = children[node]
     found[node] = nodes[left if sizes[left] >= sizes[right] else right]
+    return found
+
+
+def leaf_counts(nodes):
+    """Return the number of leaves below each node: int array of shape (n_nodes,)."""
+    counts = np.ones(len(nodes), int)
+    for node in range(len(nodes) - 1, -1, -1):  # parents come before their children
+        if nodes[node, LEFT] >= 0:
+            counts[node] = counts[nodes[node, LEFT]] + counts[nodes[node, RIGHT]]
+    return counts
+
+
+def subtree(nodes, node):
+    """Return the array of nodes of the subtree below a node."""
+    found = nodes.copy()
+    found[0] = nodes[node]
+    return compact(found)
+
+
+def with_subtree(nodes, node, subtree):
+    """Return the array of nodes of a tree in which `subtree` takes the place of a node.
+
+    The other nodes keep their numbers. The nodes of the former subtree are still in the array; see
+    :func:`compact`.
+    """
+    added = subtree.copy()
+    added[added[:, LEFT] >= 0, : RIGHT + 1] += len(nodes)
+    found = np.concatenate([nodes, added])
+    found[node] = added[0]
     return found
 
 
@@ -111,20 +142,22 @@ def _sum_costs(rows, cost, total):
 
 
 @jit
-def _sum_gains(nodes, node, rows, codes, cost, first, sums):
+def _sum_gains(nodes, node, order, span, codes, cost, first, labels, others, sums):
     """Sum the cost differences of the rows of a node over the bins of every feature.
 
     The difference of a row is its cost in the left subtree minus that in the right subtree. The
     sum over the rows of each bin is written to `sums`, and the sum over all rows is returned.
+    `labels` has the label of each row. `others` is filled with that in the other subtree.
     """
     left, right, total = nodes[node, LEFT], nodes[node, RIGHT], 0.0
     sums[:] = 0.0
-    for r in range(rows.shape[0]):
-        code, paid = codes[rows[r]], cost[rows[r]]
-        at_left = nodes[leaf_of(nodes, code, left), LABEL]
-        at_right = nodes[leaf_of(nodes, code, right), LABEL]
-        gain = paid[at_left] - paid[at_right]
+    for r in range(span[node, 0], span[node, 1]):
+        row, is_left = order[r], r < span[left, 1]
+        code = codes[row]
+        others[row] = nodes[leaf_of(nodes, code, right if is_left else left), LABEL]
+        gain = cost[row, labels[row]] - cost[row, others[row]]
         if gain != 0.0:
+            gain = gain if is_left else -gain
             total += gain
             for f in range(code.shape[0]):
                 sums[first[f] + np.uint64(code[f])] += gain
@@ -186,6 +219,7 @@ def one_pass(nodes, codes, first, cost, price, units, least):
     """
     nodes, starts = nodes.copy(), first.astype(np.uint64)  # unsigned: no check for negative indices
     order, span = spans(nodes, codes, nodes.shape[0])
+    labels, others = np.empty(codes.shape[0], np.int64), np.empty(codes.shape[0], np.int64)
     sums, total, changed = np.empty(first[-1]), np.empty(cost.shape[1]), False
     sizes, size = np.empty(first[-1] if units.shape[0] else 0), 0.0
     for node in range(nodes.shape[0] - 1, -1, -1):
@@ -194,22 +228,30 @@ def one_pass(nodes, codes, first, cost, price, units, least):
             label = _sum_costs(rows, cost, total) if rows.shape[0] else here[LABEL]
             changed |= label != here[LABEL]
             here[LABEL] = label
+            for r in range(rows.shape[0]):
+                labels[rows[r]] = label
             continue
-        all_left = _sum_gains(nodes, node, rows, codes, cost, starts, sums)
+        left, right = here[LEFT], here[RIGHT]
+        terms = (codes, cost, starts, labels, others, sums)
+        all_left = _sum_gains(nodes, node, order, span, *terms)
         if units.shape[0]:
             size = sum_units(rows, codes, units, starts, sizes)
-        terms = (first, sums, sizes, size, least)
-        value, feature, bin_, is_flipped = _best_test(all_left, *terms)
+        value, feature, bin_, is_flipped = _best_test(all_left, first, sums, sizes, size, least)
         if feature < 0 or min(0.0, all_left) - value <= price:
-            kept = nodes[here[LEFT] if all_left <= 0.0 else here[RIGHT]]
+            kept = nodes[left if all_left <= 0.0 else right]
             for q in range(5):
                 here[q] = kept[q]
             changed = True
-            continue
-        changed |= is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
-        here[FEATURE], here[BIN] = feature, bin_
-        if is_flipped:
-            here[LEFT], here[RIGHT] = here[RIGHT], here[LEFT]
+            feature, bin_, is_flipped = 0, np.int64(256), all_left > 0.0  # all rows go to one side
+        else:
+            changed |= is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
+            here[FEATURE], here[BIN] = feature, bin_
+            if is_flipped:
+                here[LEFT], here[RIGHT] = right, left
+        for r in range(span[node, 0], span[node, 1]):
+            row = order[r]
+            if (codes[row, feature] <= bin_) == ((r < span[left, 1]) == is_flipped):
+                labels[row] = others[row]
     return nodes, changed
 
 
@@ -315,28 +357,74 @@ def expand(nodes, codes, first, cost, most_leaves, price, units, least):
 
 
 @jit
-def savings(nodes, codes, cost):
-    """Return by how much each test lowers the cost, compared with sending all its rows one way.
+def shrink(nodes, codes, cost, most_leaves, price):
+    """Return the tree without its weakest tests, which save least; the weakest is removed first.
 
-    Returns
-    -------
-    saved : float64 array of shape (n_nodes,), infinity at leaves
-    side : int64 array of shape (n_nodes,)
-        Column LEFT or RIGHT of the child that is better for all rows of the node.
+    Tests are removed until at most `most_leaves` leaves are left and each test saves more than
+    `price`. A test saves by how much the cost would rise if all its rows went one way. A removal
+    changes what the tests above and below it save. This is computed anew for a test that may be
+    the weakest.
     """
-    order, span = spans(nodes, codes, nodes.shape[0])
-    saved, side = np.full(nodes.shape[0], np.inf), np.zeros(nodes.shape[0], np.int64)
-    for node in range(nodes.shape[0]):
-        test, at_left, at_right = nodes[node], 0.0, 0.0
-        if test[LEFT] < 0:
+    nodes, n = nodes.copy(), nodes.shape[0]
+    order, span = spans(nodes, codes, n)
+    saved, side, is_old = np.empty(n), np.zeros(n, np.int64), np.ones(n, np.bool_)
+    saved[:], n_leaves, spare = -np.inf, (n + 1) // 2, np.empty(codes.shape[0], np.int64)
+    while n_leaves > 1:
+        node = np.argmin(saved)
+        if is_old[node]:
+            saved[node], side[node] = _saving(nodes, node, order, span, codes, cost)
+            is_old[node] = False
             continue
-        for row in order[span[node, 0] : span[node, 1]]:
-            code, paid = codes[row], cost[row]
-            left, right = leaf_of(nodes, code, test[LEFT]), leaf_of(nodes, code, test[RIGHT])
-            more = paid[nodes[right, LABEL]] - paid[nodes[left, LABEL]]
-            if code[test[FEATURE]] <= test[BIN]:
-                at_right += more
-            else:
-                at_left -= more
-        saved[node], side[node] = min(at_left, at_right), LEFT if at_left <= at_right else RIGHT
-    return saved, side
+        if n_leaves <= most_leaves and saved[node] > price:
+            break
+        kept, loss = nodes[node, side[node]], saved[node]
+        nodes[node], saved[node] = nodes[kept], saved[kept]
+        nodes[kept, LEFT] = -1
+        n_leaves = _divide_again(nodes, node, codes, order, span, spare, loss, saved, is_old)
+    return compact(nodes)
+
+
+@jit
+def _divide_again(nodes, changed, codes, order, span, spare, loss, saved, is_old):
+    """Divide the rows of a changed node again, and return the number of leaves of the tree.
+
+    The change costs `loss`. `saved` becomes infinity at nodes that are no longer part of the tree.
+    At the tests above and below the node, and there, it becomes a low estimate, and `is_old` True.
+    """
+    is_in, is_below = np.zeros(len(nodes), np.bool_), np.zeros(len(nodes), np.bool_)
+    is_in[0], is_below[changed], n_leaves = True, True, 0
+    for node in range(len(nodes)):  # parents come before their children
+        left, right = nodes[node, LEFT], nodes[node, RIGHT]
+        if not is_in[node]:
+            saved[node] = np.inf
+        elif left < 0:
+            n_leaves += 1
+        else:
+            is_in[left] = is_in[right] = True
+            if is_below[node]:
+                is_below[left] = is_below[right] = is_old[node] = True
+                saved[node] = -np.inf
+                _divide(nodes[node], codes, order, span[node], span, spare)
+    for node in range(changed - 1, -1, -1):
+        if is_in[node] and (nodes[node, LEFT] == changed or nodes[node, RIGHT] == changed):
+            is_old[node], changed = True, node
+            saved[node] -= loss
+    return n_leaves
+
+
+@jit
+def _saving(nodes, node, order, span, codes, cost):
+    """Return what a test saves, infinity at a leaf, and the column of the better child."""
+    if nodes[node, LEFT] < 0:
+        return np.inf, LEFT
+    at_left, at_right, middle = 0.0, 0.0, span[nodes[node, LEFT], 1]
+    for r in range(span[node, 0], span[node, 1]):
+        code, paid = codes[order[r]], cost[order[r]]
+        left = leaf_of(nodes, code, nodes[node, LEFT])
+        right = leaf_of(nodes, code, nodes[node, RIGHT])
+        more = paid[nodes[right, LABEL]] - paid[nodes[left, LABEL]]
+        if r < middle:
+            at_right += more
+        else:
+            at_left -= more
+    return min(at_left, at_right), LEFT if at_left <= at_right else RIGHT

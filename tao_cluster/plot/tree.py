@@ -408,19 +408,24 @@ class Picture:
         return SplitView(self.tree, node, self.rows, self.tests[node], self.abbreviate)
 
     def _write_header(self, ax, node, box):
-        """Write the line above a node: sum of the highlighted row, number of features, or share."""
+        """Write the line above a node: sum of the highlighted row, number of features, or share.
+
+        The number of features is left out if it is one.
+        """
+        test, n_used = self.tests[node], 1
+        if self.tree.children_left[node] >= 0 and test["levels"] is None:
+            n_used = len(test["terms"])
         if self.path.get(node) is not None:
             text = self._split(node).value_text(self.path[node])
             box.write(ax, text, 7, color=_MARKED, fontweight="bold", may_cut=False)
         elif node in self.path:
             box.write(ax, "the row", 7, color=_MARKED, fontweight="bold")
-        elif self.tree.children_left[node] >= 0:
-            test = self.tests[node]
-            n_used = 1 if test["levels"] is not None else len(test["terms"])
+        elif n_used != 1:
             counted = getattr(self.glyph, "counted", "feature")
-            box.write(ax, f"{n_used} {counted}{'s' if n_used != 1 else ''}", 7, color="0.3")
+            box.write(ax, f"{n_used} {counted}s", 7, color="0.3")
         elif self.rows is not None:
-            box.write(ax, f"{100 * self._share(node):.1f} %", 7, color="0.3")
+            share = f"{100 * self._share(node):.1f} %" if node else "all rows"
+            box.write(ax, share, 7, color="0.3")
 
     def _share(self, node):
         """Return the share of the rows, or of their weight, that reaches a node."""

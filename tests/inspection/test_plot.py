@@ -162,7 +162,18 @@ def test_words_are_red_then_blue_and_sized_by_weight(rows):
     assert len(at_leaves) == 3 * 4
     few = plot_tree(two_tests(), nodes=Words(names, n_words=1))
     assert set(names) & set(texts_of(few)) == {"god", "file"}
-    assert {"3 words", "1 word"} <= set(texts_of(few))
+    assert "3 words" in texts_of(few)
+    assert "1 word" not in texts_of(few)  # the box shows it
+
+
+def test_tests_of_one_feature_show_the_share_of_rows(rows):
+    model = TAOClustering(3, split="axis", max_leaves=3, random_state=0).fit(rows)
+    texts = texts_of(plot_tree(model, rows))
+    shares = model.tree_.node_counts(model.apply(rows)) / len(rows)
+    assert "all rows" in texts
+    for node in range(1, model.tree_.n_nodes):
+        assert f"{100 * shares[node]:.1f} %" in texts
+    assert not any("feature" in text for text in texts)
 
 
 def test_boxes_count_what_they_leave_out(rng):

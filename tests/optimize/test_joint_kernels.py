@@ -13,9 +13,11 @@ from sklearn.preprocessing import StandardScaler
 from greedy import ExKMC
 from tao_cluster import TAOClustering
 from tao_cluster.optimize import local_search
+from tao_cluster.optimize import sketch as sketch_module
 from tao_cluster.optimize import sketch_kernels as kernels
 from tao_cluster.optimize.joint_kernels import joint_pass, values_of_rows
-from tao_cluster.optimize.local_search import Sketch, search_structure
+from tao_cluster.optimize.local_search import search_structure
+from tao_cluster.optimize.sketch import Sketch
 from tao_cluster.optimize.sketch_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
 pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
@@ -148,7 +150,7 @@ def test_joint_passes_never_raise_the_cost_and_end_at_an_optimum(seed):
 
 def test_only_trees_of_few_leaves_get_joint_passes_throughout(monkeypatch, rng):
     X = rng.normal(size=(80, 3))
-    monkeypatch.setattr(local_search, "_MOST_PASSES", 60)
+    monkeypatch.setattr(sketch_module, "_MOST_PASSES", 60)
     calls = []
     monkeypatch.setattr(Sketch, "joint_pass", lambda self, state: calls.append(0) or (None, False))
 

@@ -15,16 +15,16 @@ from sklearn.preprocessing import StandardScaler
 from greedy import ExGreedy, ExKMC, ExShallow
 from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.optimize import local_search
+from tao_cluster.optimize import sketch as sketch_module
 from tao_cluster.optimize import sketch_kernels as kernels
 from tao_cluster.optimize.local_search import (
-    Sketch,
-    Sketched,
     better_start,
     regrow,
     rounds,
     search_structure,
 )
 from tao_cluster.optimize.pruning import weakest_splits, without_surplus
+from tao_cluster.optimize.sketch import Sketch, Sketched
 from tao_cluster.optimize.sketch_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
 pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
@@ -432,3 +432,30 @@ def test_rounds_end_where_they_are_over():
     asked.clear()
     assert rounds(0, regrown, lambda state, other: True, 8, lambda: len(asked) == 3) == 3
     assert asked == [8, 8, 8]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_subtree_returns_to_its_place(seed):
+    codes, first, cost = small_case(seed)
+    leaf = np.array([[-1, -1, -1, -1, cost.sum(axis=0).argmin()]])
+    big = kernels.expand(leaf, codes, first, cost, 6, 0.0, *ANY_SIZE)
+    for node in range(len(big)):
+        subtree = kernels.subtree(big, node)
+        again = kernels.compact(kernels.with_subtree(big, node, subtree))
+        np.testing.assert_array_equal(again, kernels.compact(big))
+        assert kernels.leaf_counts(big)[node] == (len(subtree) + 1) // 2
+
+
+@pytest.mark.parametrize(("max_leaves", "is_there"), [(30, False), (31, True)])
+def test_only_trees_of_many_leaves_get_changes_of_subtrees(monkeypatch, rng, max_leaves, is_there):
+    X, calls = rng.normal(size=(120, 3)), []
+    search = make_search(X, 4, split="axis", max_leaves=max_leaves)
+    tree = ExKMC(max_leaves=max_leaves).build(X, None, search.problem.free.centers, None)
+    monkeypatch.setattr(sketch_module, "_MOST_PASSES", 60)
+    monkeypatch.setattr(
+        local_search._LocalSearch,
+        "partly_disturbed",
+        lambda self, state: calls.append(0) or self.disturbed(state),
+    )
+    search_structure(search, [tree], 0.0, 0)
+    assert bool(calls) == is_there

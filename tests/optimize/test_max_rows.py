@@ -9,7 +9,7 @@ from conftest import make_search, rest_in_sweeps
 from sklearn.cluster import KMeans
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
-from tao_cluster.optimize import local_search
+from tao_cluster.optimize import sketch
 from tao_cluster.outofcore.coreset import sample_of_problem
 from tao_cluster.reference import cost_increase
 
@@ -228,10 +228,10 @@ def test_few_heavy_rows_keep_their_clusters():
 
 
 def test_a_sketch_has_the_heavy_rows(monkeypatch):
-    monkeypatch.setattr(local_search, "_MOST_ROWS", 100)
-    monkeypatch.setattr(local_search, "_MOST_VALUES", 1)
+    monkeypatch.setattr(sketch, "_MOST_ROWS", 100)
+    monkeypatch.setattr(sketch, "_MOST_VALUES", 1)
     X, weight = few_heavy_rows()
-    found = local_search.Sketch.of(make_search(X, 5, weight=weight).problem, [], 0.0, 8, 0).problem
+    found = sketch.Sketch.of(make_search(X, 5, weight=weight).problem, [], 0.0, 8, 0).problem
     assert found.n_rows == 100
     assert found.weight.sum() == pytest.approx(weight.sum())
     assert (found.weight > 9e3).sum() == 4
