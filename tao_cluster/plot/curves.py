@@ -103,10 +103,14 @@ def plot_path(models, *, ax=None, title=None):
         if len(models) > 2:
             best = knee(models)
             spot = (best.tree_.n_parameters, best.cost_increase_)
-            ax.plot(*spot, "o", markersize=10, fillstyle="none", color="C3", label="knee")
+            ax.plot(*spot, "o", markersize=10, fillstyle="none", color="C3")
+            ax.lines[-1].set_label("knee: a compromise of cost and size")
             ax.legend(frameon=False)
         _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
         chosen = _evenly_spaced(x)
+        if len(models) > 2:  # the knee first, because later notes give way
+            at = next(i for i, model in enumerate(models) if model is best)
+            chosen = [at, *(i for i in chosen if abs(i - at) > 1)]
         _write_notes(ax, chosen, [_note(models[i]) for i in chosen])
     return ax
 

@@ -6,6 +6,7 @@ import re
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from ..columns.abbreviations import Abbreviation
@@ -34,7 +35,8 @@ _OF_SUMS = (
 _OF_VALUES = "The point is the value of the row, and the dashed line is the threshold."
 _OF_IMAGES = (
     "Grey: the image of the row. Red pixels add weight * value to the sum, blue pixels subtract "
-    "from it. The row goes left if the sum (dark bar) is at most the threshold (dashed line)."
+    "from it; the darker the colour, the larger is the product. The title of a test compares the "
+    "sum (dark bar) with the threshold (dashed line)."
 )
 _NAMES_WIDTH = 2.1  # inches, of a name beside a bar; longer names get two lines
 _TITLE_WIDTH = 4.0  # inches, of the outcome above a test
@@ -144,6 +146,11 @@ def _draw_products(ax, test, image):
     ax.imshow(image, cmap="gray_r", vmin=low, vmax=low + (high - low) / PALE)
     shown = np.ma.masked_equal(products.reshape(image.shape), 0.0)
     ax.imshow(shown, cmap=SIGNED, vmin=-limit, vmax=limit)
+    for term in test.contributions:
+        if term.product:  # an outline, because small products are pale
+            corner = term.feature % image.shape[1] - 0.5, term.feature // image.shape[1] - 0.5
+            color = POSITIVE if term.product > 0 else NEGATIVE
+            ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=color, linewidth=0.6))
     tested = np.array([term.feature for term in test.contributions if term.product == 0], dtype=int)
     ax.plot(tested % image.shape[1], tested // image.shape[1], "x", color="0.55", markersize=3)
     ax.set(xticks=[], yticks=[])

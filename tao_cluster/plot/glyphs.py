@@ -145,7 +145,7 @@ class Image:
         return (
             "red pixels push right, blue pixels left",
             none if self.has_means else "white is weight 0",
-            "left if the sum of weight * pixel is at most the threshold, else right",
+            "the sign at a branch compares the sum of weight * pixel with the threshold",
         )
 
     leaf_convention = ("leaves show the mean of their rows",)
@@ -239,7 +239,11 @@ class Words:
     has_more: bool = False
 
     counted = "word"
-    convention = ("red words push right, blue words left", _CONDITION)
+    convention = (
+        "red words push right, blue words left",
+        "larger words have larger effects: weight * standard deviation",
+        "left where the sum of weight * value meets the condition, else right",
+    )
     leaf_convention = ("leaves show the words of largest mean",)
 
     @property
@@ -350,7 +354,8 @@ class Bars:
     @property
     def leaf_convention(self):
         """Phrases for the legend that explain the bars of a leaf."""
-        mean = "leaves show differences from the mean of all rows, in standard deviations"
+        mean = "leaves show differences from the mean of all rows, in standard deviations; "
+        mean += "each leaf has its own scale"
         if not has_indicators(self.feature_names):
             return (mean,)
         return (mean, "bars of categories are their shares of the rows, marks their shares overall")

@@ -44,7 +44,8 @@ def leaf_parts(tree, rows, glyph):
     if rows is not None and rows.classes is not None:
         present = max(np.count_nonzero(rows.class_shares(leaf)) for leaf in tree.leaves)
         n_shown = min(_MOST_CLASSES, present)
-        grey = ("grey bars are shares of the true classes",)
+        most = "" if n_shown == present else f"{n_shown} most frequent "
+        grey = (f"grey bars are shares of the {most}true classes",)
         parts.append(LeafPart(n_shown * _LINE + 0.07, partial(_draw_classes, n_shown), grey))
     if tree.leaf_value is not None:
         parts.append(LeafPart(0.13, _draw_histogram, ("strips are shares of the clusters",)))

@@ -35,7 +35,7 @@ def test_path_shows_every_tree_and_the_knee(path):
     x, y = ax.lines[0].get_data()
     np.testing.assert_array_equal(x, [model.tree_.n_parameters for model in models])
     np.testing.assert_array_equal(y, [model.cost_increase_ for model in models])
-    assert ax.get_legend().get_texts()[0].get_text() == "knee"
+    assert ax.get_legend().get_texts()[0].get_text().startswith("knee: ")
     assert plot_path(models[:1], ax=ax) is ax
 
 

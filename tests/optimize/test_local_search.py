@@ -127,6 +127,17 @@ def test_passes_and_growth_never_cost_more_and_removal_costs_least(seed):
         assert cost_of(fewer, codes, cost) == min(without)
 
 
+@pytest.mark.parametrize("price", [1.0, 10.0])
+def test_pruning_ends_when_each_test_saves_more_than_the_price(price):
+    codes, first, cost = small_case(0, n=200)
+    leaf = np.array([[-1, -1, -1, -1, cost.sum(axis=0).argmin()]])
+    big = kernels.expand(leaf, codes, first, cost, 20, 0.0, *ANY_SIZE)
+    fewer = kernels.shrink(big, codes, cost, 20, price)
+    assert 1 < len(fewer) < len(big)
+    least = min(cost_of(side, codes, cost) for side in hoisted(fewer))
+    assert least - cost_of(fewer, codes, cost) > price
+
+
 def hoisted(nodes):
     """Every tree in which one of its sides is in the place of a test."""
     for node in np.flatnonzero(nodes[:, LEFT] >= 0):
@@ -341,14 +352,25 @@ def start_of(seed, max_leaves=14):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_regrowth_never_ends_above_its_start(seed):
+@pytest.mark.parametrize("is_in_sketch", [True, False])
+def test_regrowth_never_ends_above_its_start(seed, is_in_sketch, monkeypatch):
     """Also where it starts from what it has found before, and a tenth of lambda leads astray."""
+    monkeypatch.setattr(local_search, "is_sketched_whole", lambda problem: is_in_sketch)
     for lambda_ in (5.0, 8.0):
         search, state = start_of(seed)
         for _ in range(3):
             found = regrow(search, state, lambda_)
             assert found.objective(lambda_) <= state.objective(lambda_)
             state = found
+
+
+def test_a_regrowth_that_costs_more_is_not_kept(monkeypatch):
+    search, state = start_of(0)
+    other = start_of(0, max_leaves=12)[1]
+    assert state.objective(0.0) < other.objective(0.0) < 1.5 * state.objective(0.0)
+    monkeypatch.setattr(local_search, "is_sketched_whole", lambda problem: False)
+    monkeypatch.setattr(local_search, "_regrown", lambda *terms: other)
+    assert local_search._regrown_at(search, state, 0.0, 14) is not other
 
 
 def test_a_round_counts_if_it_helps_else_it_is_tried_with_fewer_leaves():

@@ -46,6 +46,12 @@ def field_section(frame):
             f" {listed(peers)} {'is a program' if len(peers) == 1 else 'are programs'} of other "
             "authors, run in the same process on small data sets."
         )
+    if "gemclus Kauri" in peers:
+        words += (
+            " The thresholds of gemclus Kauri are values of fitted rows instead of midpoints. New "
+            "rows just above a threshold can therefore reach a leaf far from them, which explains "
+            "its costs on new rows of iris."
+        )
     return _section(frame, NAME, words)
 
 
