@@ -45,12 +45,18 @@ class Reading:
     options : dict, of PenaltyMethod
     init : str, builder of the initial oblique tree
     is_common : bool
-        Whether it is run on all data sets, instead of on letter alone.
+        Whether it is run on all data sets, instead of on letter alone. Axis-aligned trees have no
+        random start and no logistic regression, so that two interpretations are the same for them.
     """
 
     options: dict
     init: str = "bisecting"
     is_common: bool = False
+
+    @property
+    def is_oblique(self):
+        """Whether the interpretation differs from another one for oblique trees only."""
+        return self.init != "bisecting" or "node_solver" in self.options
 
     def oblique(self, depth, lambda_):
         """Return the estimator for an oblique tree."""
@@ -90,10 +96,12 @@ READINGS = {
     "lambda*mu_0/mu, always": Reading(
         _SQUARED | {"strength": "lambda*mu_0/mu", "accept": "always"}
     ),
-    "constant, always, random": Reading(_ALWAYS, "random"),
+    "constant, always, random": Reading(_ALWAYS, "random", is_common=True),
     "constant, always, 0/1": Reading(_ALWAYS | {"penalty": "zero-one"}),
     "constant, always, LIBLINEAR": Reading(_ALWAYS | {"node_solver": WeightedLiblinear()}),
-    "constant, always, LIBLINEAR 0.01": Reading(_ALWAYS | {"node_solver": WeightedLiblinear(0.01)}),
+    "constant, always, LIBLINEAR 0.01": Reading(
+        _ALWAYS | {"node_solver": WeightedLiblinear(0.01)}, is_common=True
+    ),
     "constant, if loss falls, LIBLINEAR": Reading(
         _CONSTANT | {"accept": "if loss falls", "node_solver": WeightedLiblinear()}
     ),
@@ -145,7 +153,7 @@ def runs(n_seeds, n_rows=None):
     for data, sizes in AXIS.items():
         for n_leaves in sizes:
             for name, reading in READINGS.items():
-                if reading.is_common:
+                if reading.is_common and not reading.is_oblique:
                     make = partial(reading.axis_aligned, n_leaves)
                     options = {"make": make, "point": n_leaves}
                     found.append(Run(NAME, data, name, f"{n_leaves} leaves", 0, history, options))

@@ -101,7 +101,7 @@ _ALL = (
     Table(
         new_rows.NAME,
         "All methods on small samples",
-        "The same with at most 800 fitted rows and as many new ones.",
+        "What do they cost with at most 800 fitted rows and as many new ones?",
         new_rows.runs,
         field_page.new_rows_section,
     ),

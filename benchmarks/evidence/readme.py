@@ -46,10 +46,10 @@ def _paper(frame):
     found = list(oblique_page.dominating(with_starts(frame), oblique.PATH))
     n_seeds = max(each["n_seeds"] for each in found)
     words = (
-        "Each row compares a tree that the paper prints with our smallest tree that costs no more: "
-        "cost increase in percent and number of parameters (weights, thresholds and leaves). Ours "
-        f"are means ± standard errors of {counted(n_seeds, 'seed')} (`python -m benchmarks "
-        f"{oblique.NAME}`):"
+        "For each oblique tree in table 2 of the KDD 2022 paper, the table has our smallest tree "
+        "that costs no more: cost increase in percent and number of parameters (weights, "
+        f"thresholds and leaves). Ours are means ± standard errors of "
+        f"{counted(n_seeds, 'seed')} (`python -m benchmarks {oblique.NAME}`):"
     )
     lines = [
         {
@@ -69,7 +69,7 @@ def _digits(frame):
     n_splits = field.split_of(part).nunique()
     shape = part.iloc[0]
     words = (
-        f"The next table has methods on {title(_DATA)} with {shape['clusters']:.0f} clusters. "
+        f"The next table compares methods on {title(_DATA)} with {shape['clusters']:.0f} clusters. "
         "Trees have at most 30 or 100 parameters; axis-aligned trees then have at most 10 or 34 "
         f"leaves. The numbers are cost increases in percent on {shape['rows']:.0f} fitted rows and "
         f"on new rows, for {counted(n_splits, 'random split')} (`python -m benchmarks "

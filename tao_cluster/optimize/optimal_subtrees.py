@@ -243,15 +243,19 @@ def _add(sums, total, places, paid, sign):
 
 @jit
 def values_of_cuts(codes, paid, least):
-    """Return the cost of the best cut of each feature: float64 array of shape (d,)."""
+    """Return the cost of the best cut of each feature: float64 array of shape (d,).
+
+    Only the sums of one feature are in memory at a time.
+    """
     n, d = codes.shape
-    places, first, bins = _local_bins(codes)
-    sums, total = np.zeros((bins.shape[0], paid.shape[1])), np.zeros(paid.shape[1])
-    for r in range(n):
-        _add(sums, total, places[r], paid[r], 1.0)
-    below, values, one_leaf = np.empty_like(total), np.empty(d), _least(total)
+    total, below, values = np.zeros(paid.shape[1]), np.empty(paid.shape[1]), np.empty(d)
     for j in range(d):
-        values[j] = _best_cut_of(sums, first[j], first[j + 1], total, below, least, one_leaf)[0]
+        places, first, bins = _local_bins(codes[:, j : j + 1])
+        sums = np.zeros((bins.shape[0], paid.shape[1]))
+        total[:] = 0.0
+        for r in range(n):
+            _add(sums, total, places[r], paid[r], 1.0)
+        values[j] = _best_cut(sums, first, total, below, least)[0]
     return values
 
 

@@ -33,6 +33,7 @@ class Effect(NamedTuple):
         Pairs of a data set and a split in which the first method costs less, or more.
     p_value : float
         Of Wilcoxon's signed-rank test over the mean effects of the data sets, two-sided.
+        The scalings of the same data count as one data set, with their mean effect.
     """
 
     mean: float
@@ -104,8 +105,14 @@ def effect(ours, theirs):
     runs = log_costs(ours) - log_costs(theirs)
     runs = runs.dropna()
     sets = runs.groupby(level="data").mean()
+    sets = sets.groupby(sets.index.map(unscaled)).mean()
     wins, losses = int((runs < 0).sum()), int((runs > 0).sum())
     return Effect(sets.mean(), sets.sem(), wins, losses, signed_rank(sets.to_numpy()))
+
+
+def unscaled(data):
+    """Return the name of a data set without the suffix of its scaling."""
+    return data.removesuffix("_raw").removesuffix("_01")
 
 
 def log_costs(costs):
