@@ -42,13 +42,16 @@ def penalised_value(X, labels, centers, penalty_matrix, mu):
     return ((X - centers[labels]) ** 2).sum() + mu * penalty_matrix[rows, labels].sum()
 
 
+@pytest.mark.parametrize("is_graded", [False, True])
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 100.0])
-def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
+def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu, is_graded):
     rng = np.random.default_rng(0)
     search, every = make_search(digits, 10), np.arange(len(digits))
     problem = search.problem
     penalty_matrix = np.ones((len(digits), 10))
     penalty_matrix[np.arange(len(digits)), rng.integers(0, 10, len(digits))] = 0  # as if a tree's
+    if is_graded:  # as with the squared error
+        penalty_matrix = rng.random(penalty_matrix.shape)
     free = problem.free
     labels, centers, values = clustering_step(
         search, free.labels, free.centers, penalty_matrix, every, mu, max_iter=200, tol=0.0
