@@ -45,8 +45,7 @@ class Reading:
     options : dict, of PenaltyMethod
     init : str, builder of the initial oblique tree
     is_common : bool
-        Whether it is run on all data sets, instead of on letter alone. Axis-aligned trees have no
-        random start and no logistic regression, so that two interpretations are the same for them.
+        Whether it is run on all data sets, instead of on letter alone.
     """
 
     options: dict
@@ -54,9 +53,12 @@ class Reading:
     is_common: bool = False
 
     @property
-    def is_oblique(self):
-        """Whether the interpretation differs from another one for oblique trees only."""
-        return self.init != "bisecting" or "node_solver" in self.options
+    def concerns_axis_aligned(self):
+        """Whether the choices concern axis-aligned trees, too.
+
+        Those have neither a random start nor a logistic regression.
+        """
+        return self.init == "bisecting" and "node_solver" not in self.options
 
     def oblique(self, depth, lambda_):
         """Return the estimator for an oblique tree."""
@@ -153,7 +155,7 @@ def runs(n_seeds, n_rows=None):
     for data, sizes in AXIS.items():
         for n_leaves in sizes:
             for name, reading in READINGS.items():
-                if reading.is_common and not reading.is_oblique:
+                if reading.is_common and reading.concerns_axis_aligned:
                     make = partial(reading.axis_aligned, n_leaves)
                     options = {"make": make, "point": n_leaves}
                     found.append(Run(NAME, data, name, f"{n_leaves} leaves", 0, history, options))

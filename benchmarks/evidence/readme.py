@@ -48,7 +48,7 @@ def _paper(frame):
     words = (
         "For each oblique tree in table 2 of the KDD 2022 paper, the table has our smallest tree "
         "that costs no more: cost increase in percent and number of parameters (weights, "
-        f"thresholds and leaves). Ours are means ± standard errors of "
+        "thresholds and leaves). Ours are means ± standard errors of "
         f"{counted(n_seeds, 'seed')} (`python -m benchmarks {oblique.NAME}`):"
     )
     lines = [

@@ -43,9 +43,8 @@ _SHORT_DESCENT = 4  # maximum number of passes between a random change of a tree
 _WIDTH = 0.4
 _MOST_REDRAWN = 3  # maximum number of tests that a random change replaces
 _PATIENCE = 30  # the search ends after this many random changes per test without a better tree
-_OVERTIME = (
-    1.5  # regrowth ends after this multiple of the passes of a search, also if it still helps
-)
+# Regrowth ends after this multiple of the passes of a search, also if it still helps.
+_OVERTIME = 1.5
 # With many leaves, this share of the random changes concerns a subtree of few leaves.
 # Each one is the best of a few tries, and counts less for the end of the search.
 _PARTIAL_SHARE, _PARTIAL_LEAVES, _PARTIAL_TRIES, _PARTIAL_WAIT = 0.8, 10, 4, 0.2
@@ -381,23 +380,20 @@ class _LocalSearch:
 
     def jointly_optimized(self, state):
         """Repeat a joint pass and further passes while they improve the tree."""
-        improves = self.sketch.has_means
-        while improves:
+
+        def after_joint_pass(state):
             nodes, changed = self.sketch.joint_pass(state)
-            other = self.descend(self.sketch.evaluate(nodes)) if changed else state
-            improves = _is_better(other, state)
-            state = other if improves else state
-        return state
+            return self.descend(self.sketch.evaluate(nodes)) if changed else state
+
+        return _repeated(after_joint_pass, state) if self.sketch.has_means else state
 
     def with_optimal_subtrees(self, state):
         """Exchange small subtrees for optimal ones and run passes, while this helps."""
-        improves = True
-        while improves:
-            other = self.sketch.evaluate(with_optimal_subtrees(self.sketch, state))
-            other = self.descend(other)
-            improves = _is_better(other, state)
-            state = other if improves else state
-        return state
+
+        def after_exchange(state):
+            return self.descend(self.sketch.evaluate(with_optimal_subtrees(self.sketch, state)))
+
+        return _repeated(after_exchange, state)
 
     def regrown(self, state, n_more):
         """Return the tree grown by `n_more` leaves beyond the maximum, then pruned to it.
@@ -440,6 +436,14 @@ class _LocalSearch:
         nodes = nodes.copy()
         nodes[tests[self.rng.randint(len(tests))]] = -1, -1, -1, -1, 0
         return kernels.compact(nodes)
+
+
+def _repeated(step, state):
+    """Return the state after a step is repeated for as long as it improves the state."""
+    other = step(state)
+    while _is_better(other, state):
+        state, other = other, step(other)
+    return state
 
 
 def _is_better(state, other):

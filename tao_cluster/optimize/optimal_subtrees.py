@@ -43,7 +43,7 @@ def with_optimal_subtrees(sketch, state):
     for node in branches:
         rows, own = order[span[node, 0] : span[node, 1]], kernels.subtree(nodes, node)
         found = _small_trees(sketch, rows, excess, _MOST_WORK / len(branches))
-        value = _value(own, codes[rows], excess[rows])
+        value = float(excess[rows, kernels.labels_of(own, codes[rows])].sum())
         if value <= found[n_leaves[node] - 1][0]:  # four leaves in a chain can be better
             found[n_leaves[node] - 1] = value, own
         options.append(found)
@@ -131,21 +131,11 @@ def _tree(tests):
     """
     leaf = (-1, -1, -1, -1, 0)
     nodes = [leaf]
-    for place, test in enumerate(tests):
+    for place, test in enumerate(tests):  # the children of the root are the nodes 1 and 2
         if test is not None:
-            node = place  # the children of the root are the nodes 1 and 2
-            nodes[node] = (len(nodes), len(nodes) + 1, *test, -1)
+            nodes[place] = (len(nodes), len(nodes) + 1, *test, -1)
             nodes += [leaf, leaf]
     return np.array(nodes, np.int64)
-
-
-def _value(nodes, codes, cost):
-    """Return the cost of the rows in the leaves of a tree with its present labels."""
-    order, span = kernels.spans(nodes, codes, len(nodes))
-    labels = np.repeat(nodes[:, LABEL], np.where(nodes[:, LEFT] < 0, np.diff(span)[:, 0], 0))
-    leaves = np.flatnonzero(nodes[:, LEFT] < 0)
-    rows = np.concatenate([order[span[leaf, 0] : span[leaf, 1]] for leaf in leaves])
-    return float(cost[rows, labels].sum())
 
 
 def _labelled(nodes, codes, cost):
@@ -169,7 +159,8 @@ def _local_bins(codes):
     bins : int64 array, the bin with each number
     """
     n, d = codes.shape
-    places, first, bins = np.empty((n, d), np.int64), np.zeros(d + 1, np.int64), np.empty(256 * d)
+    places, first = np.empty((n, d), np.int64), np.zeros(d + 1, np.int64)
+    bins = np.empty(256 * d, np.int64)
     number, count = np.empty(256, np.int64), 0
     for j in range(d):
         number[:] = -1
@@ -183,7 +174,7 @@ def _local_bins(codes):
         for r in range(n):
             places[r, j] = number[codes[r, j]]
         first[j + 1] = count
-    return places, first, bins[:count].astype(np.int64)
+    return places, first, bins[:count]
 
 
 @jit

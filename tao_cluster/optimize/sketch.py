@@ -21,9 +21,8 @@ _MOST_VALUES = 500_000  # with few columns, more rows are sampled, up to this nu
 # Limits of the time of a search: the number of passes times the bytes of the sketch, and the number
 # of passes.
 _MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
-_MOST_COSTS = (
-    5 * 10**8
-)  # limit of passes times rows times clusters: each pass computes all costs anew
+# Limit of passes times rows times clusters, because each pass computes all costs anew.
+_MOST_COSTS = 5 * 10**8
 _COSTLY = 8  # an update of centres that are not means takes about as long as this many passes
 _BITS = 30  # costs of rows are rounded to multiples of about 2 ** -30 of the free clustering's cost
 _CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long as one pass
@@ -189,10 +188,7 @@ class Sketch:
         """
         if len(self.limit[0]):
             nodes = self._without_small_leaves(nodes)
-        order, span = kernels.spans(nodes, self.codes, len(nodes))
-        labels = np.empty(len(self.codes), np.int64)
-        for leaf in np.flatnonzero(nodes[:, LEFT] < 0):
-            labels[order[span[leaf, 0] : span[leaf, 1]]] = nodes[leaf, LABEL]
+        labels = kernels.labels_of(nodes, self.codes)
         cost = self._cost_of(labels) if self.cost is None else self.cost
         inertia = float(cost[np.arange(len(labels)), labels].sum())
         return Sketched(nodes, cost, inertia + self.price * (len(nodes) // 2))

@@ -108,6 +108,15 @@ def spans(nodes, codes, n_nodes):
     return order, span
 
 
+def labels_of(nodes, codes):
+    """Return the label of the leaf of each row: int64 array of shape (n,)."""
+    order, span = spans(nodes, codes, len(nodes))
+    labels = np.empty(len(codes), np.int64)
+    for leaf in np.flatnonzero(nodes[:, LEFT] < 0):
+        labels[order[span[leaf, 0] : span[leaf, 1]]] = nodes[leaf, LABEL]
+    return labels
+
+
 @jit
 def _divide(test, codes, order, here, span, spare):
     """Move the rows of a node that go left before the others, and set the ranges of its children.

@@ -103,8 +103,8 @@ def plot_path(models, *, ax=None, title=None):
         if len(models) > 2:
             best = knee(models)
             spot = (best.tree_.n_parameters, best.cost_increase_)
-            ax.plot(*spot, "o", markersize=10, fillstyle="none", color="C3")
-            ax.lines[-1].set_label("knee: a compromise of cost and size")
+            label = "knee: a compromise of cost and size"
+            ax.plot(*spot, "o", markersize=10, fillstyle="none", color="C3", label=label)
             ax.legend(frameon=False)
         _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
         chosen = _evenly_spaced(x)

@@ -354,11 +354,16 @@ class Bars:
     @property
     def leaf_convention(self):
         """Phrases for the legend that explain the bars of a leaf."""
-        mean = "leaves show differences from the mean of all rows, in standard deviations; "
-        mean += "each leaf has its own scale"
+        bars = (
+            "leaves show differences from the mean of all rows, in standard deviations",
+            "each leaf has its own scale",
+        )
         if not has_indicators(self.feature_names):
-            return (mean,)
-        return (mean, "bars of categories are their shares of the rows, marks their shares overall")
+            return bars
+        return (
+            *bars,
+            "bars of categories are their shares of the rows, marks their shares overall",
+        )
 
     @property
     def test_height(self):
