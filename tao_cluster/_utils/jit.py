@@ -7,7 +7,7 @@ import warnings
 import numba
 import numpy as np
 from numba import types
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.sigutils import normalize_signature
 from numba.extending import overload
 
@@ -49,12 +49,26 @@ def jit(function=None, **options):
     return kernel
 
 
+class _FilesOfThisNumba(CompileResultCacheImpl):
+    """Cache files whose names contain the version of numba.
+
+    Without it, two environments that share the package's folder write to the same files, and one
+    may read code of the other's compiler.
+    """
+
+    def get_filename_base(self, fullname, abiflags):
+        """Return the name of the files of one kernel, without its ending."""
+        return f"{super().get_filename_base(fullname, abiflags)}-numba{numba.__version__}"
+
+
 class _CheckedCache(FunctionCache):
     """Numba's disk cache, with a check that the cached code has the requested signature.
 
     If several processes write to the cache at the same time, a file may contain the code of another
     signature than its name says.
     """
+
+    _impl_class = _FilesOfThisNumba
 
     def load_overload(self, sig, target_context):
         """Return the cached code for a signature, or None if the file is for another signature."""

@@ -52,6 +52,21 @@ def test_compiled_kernels_are_kept_and_another_signature_is_not_taken(tmp_path, 
     assert (n_from_disk(), n_from_disk()) == (1, 2)
 
 
+def test_two_versions_of_numba_do_not_share_files(tmp_path, monkeypatch):
+    (tmp_path / "kernel.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "kernel", raising=False)
+    function = importlib.import_module("kernel").double
+    for version in ("0.1", "0.2"):
+        monkeypatch.setattr(numba, "__version__", version)
+        switch.jit(function)(3.0)
+    monkeypatch.setattr(numba, "__version__", "0.1")
+    kernel = switch.jit(function)
+    assert kernel(3.0) == 6.0
+    assert sum(kernel.stats.cache_hits.values()) == 1
+
+
 def test_kernels_are_plain_functions_without_a_compiler(nowhere, monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     assert switch.jit(nowhere) is nowhere
