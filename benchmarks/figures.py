@@ -21,10 +21,9 @@ from benchmarks.evidence.pages.oblique import DATA
 from benchmarks.evidence.pages.ranks import ranking
 from benchmarks.evidence.pages.words import published, title
 from benchmarks.evidence.runs import Results
-from benchmarks.evidence.tables import exkmc, mu_path, oblique
+from benchmarks.evidence.tables import exkmc, mu_path, new_rows, oblique
 from benchmarks.evidence.tables.field import NAME as FIELD
 from benchmarks.evidence.tables.field import PARAMETERS
-from benchmarks.evidence.tables.new_rows import NAME as NEW_ROWS
 from tao_cluster.inspection.palette import Look, method_look
 from tao_cluster.plot.curves import STAGES, log_ticks, scale_costs
 
@@ -46,7 +45,7 @@ STYLE = {
 LOOKS = {
     oblique.PATH: method_look("TAO oblique"),
     oblique.THOROUGH: Look("#00304D", "o", is_hollow=False),
-    oblique.PUBLISHED: Look("#E69F00", "s", is_hollow=False),
+    **dict.fromkeys((oblique.PUBLISHED, new_rows.PUBLISHED), Look("#E69F00", "s", is_hollow=False)),
     "ExKMC, base IMM": Look("#F4A582", "D", is_hollow=True),
     "gemclus Kauri": Look("#E3377C", "<", is_hollow=True),
     "segmtree": Look("#C7A76C", ">", is_hollow=True),
@@ -331,7 +330,7 @@ FIGURES = {
     "field_fronts": (FIELD, field_fronts),
     "field_fronts_new": (FIELD, lambda frame: field_fronts(frame, cost="cost_new")),
     "field_effects": (FIELD, effects),
-    "new_rows_effects": (NEW_ROWS, effects),
+    "new_rows_effects": (new_rows.NAME, effects),
     "time_quality": (FIELD, time_quality),
 }
 FIGURES |= {

@@ -18,6 +18,7 @@ from benchmarks.evidence.pages.cart import cart_words
 from benchmarks.evidence.pages.equal_cost import compared
 from benchmarks.evidence.render import pages
 from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
+from benchmarks.evidence.tables import new_rows
 from benchmarks.evidence.tables import oblique as oblique_table
 from benchmarks.evidence.tables.field import split_of
 from benchmarks.evidence.tables.plan import Plan
@@ -294,6 +295,8 @@ def made_field():
             "clusters": 3,
             "leaves": 3 * size,
             "parameters": 9 * size - 2,
+            "non_zeros": 3 * size - 1,
+            "features": 1.0,
             "setting": "sizes",
             "seed": 0,
             "seconds": 1.0,
@@ -325,6 +328,18 @@ def test_the_cheapest_tree_on_fitted_rows_within_a_budget_counts():
     more = pd.concat([frame, *(frame.assign(data=frame["data"] + name) for name in ("a", "b"))])
     whole = costs.main_field(more, ("leaves", 1))
     assert ranks.ranking(whole).ranks.to_dict() == {"TAO oblique": 1, "CART": 2, "IMM": 3}
+
+
+def test_numbers_also_count_the_columns_of_weights():
+    frame = made_field()
+    assert costs.numbers(frame).eq(frame["parameters"]).all()  # tests of one column
+    oblique = frame["method"] == "TAO oblique"
+    frame.loc[oblique, ["features", "parameters", "non_zeros"]] = 2.0, 10, 5
+    assert costs.numbers(frame)[oblique].eq(15).all()
+    assert costs.by_split(frame, ("parameters", 10))["TAO oblique"].notna().all()
+    within = costs.by_split(frame, ("numbers", 10))
+    assert np.isinf(within["TAO oblique"]).all()
+    assert np.isfinite(within["CART"]).all()
 
 
 def test_seeds_are_averaged_per_split():
@@ -467,9 +482,9 @@ def test_seconds_of_all_runs():
         key | {"seconds": 0.5, "work": "penalty", "yardstick": np.nan},
         key | {"seconds": 2.0, "work": "result", "yardstick": np.nan},
     ]
-    assert coverage.cpu_seconds("kdd22-fig3", pd.DataFrame(rows)) == 3
-    builders = pd.DataFrame(rows).assign(yardstick=4.0)
-    assert coverage.cpu_seconds("speed", builders) == 7.5
+    assert coverage.cpu_seconds(pd.DataFrame(rows)) == 3
+    builders = pd.DataFrame(rows).assign(yardstick=4.0, work="")
+    assert coverage.cpu_seconds(builders) == 7.5
 
 
 def test_which_setting_of_cart_gives_the_papers_figure():
@@ -534,9 +549,10 @@ def test_figures_are_vectors(tmp_path):
 
 def test_colours_tell_methods_apart():
     known = {method.title for method in METHODS.values()}
-    looks = [figures.style_of(name) for name in (*known, *figures.LOOKS)]
-    same = figures.style_of("TAO oblique")  # that of its path, too
-    own = [look["color"] for look in looks if look != same]
+    same = {oblique_table.PATH: "TAO oblique", oblique_table.PUBLISHED: new_rows.PUBLISHED}
+    for name, other in same.items():
+        assert figures.style_of(name) == figures.style_of(other)
+    own = [figures.style_of(name)["color"] for name in {*known, *figures.LOOKS} - set(same)]
     assert len(set(own)) == len(own)
     assert set(figures.DRAWN) <= known
 

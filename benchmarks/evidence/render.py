@@ -62,7 +62,7 @@ def pages(folder, is_quick=False):
             coverage=coverage(frame, table.runs(Plan(quick=is_quick))),
             provenance=provenance(frame),
         )
-    hours = sum(cpu_seconds(name, frame) for name, frame in frames.items()) / 3600
+    hours = sum(map(cpu_seconds, frames.values())) / 3600
     found["index.md"] = _TEMPLATES.get_template("index.md.jinja").render(
         answers=answers(frames),
         figures=overview_figures(frames),

@@ -55,10 +55,10 @@ def _seeds(missing):
     return f"seeds {first} to {last}" if whole else f"seeds {', '.join(map(str, missing))}"
 
 
-def cpu_seconds(name, frame):
+def cpu_seconds(frame):
     """CPU seconds of all fits and yardsticks of a table."""
     seconds = frame["seconds"]
-    if name == mu_path.NAME:  # they add up along a run, whose last row is the whole fit
+    if RESULT in set(frame["work"]):  # they add up along a run, whose last row is the whole fit
         seconds = seconds[frame["work"].isin([mu_path.DIRECT_FIT, RESULT])]
     # Peaks have megabytes as their yardstick, builders one that is the same in every row.
     yardsticks = frame[frame["setting"] != "peak"].groupby(list(KEY))["yardstick"].max()

@@ -1,8 +1,9 @@
 """new-rows: the cost of all methods on rows that were not fitted; which runs there are."""
 
-from benchmarks.evidence.measures import one_path
+from benchmarks.evidence.measures import figures, fitted, one_path
 from benchmarks.evidence.runs import Run
 from benchmarks.evidence.tables.field import GOAL, LARGE, PARAMETERS, PATHS, SMALL, sizes, with_goal
+from tao_cluster import TAOClustering
 from tao_cluster.comparison import METHODS
 
 NAME = "new-rows"
@@ -11,12 +12,16 @@ QUICK = ("iris", "wine", "breast_cancer")
 OTHER_SCALINGS = ("wine_raw", "breast_cancer_raw", "avila_raw", "avila_01", "letter_raw")
 SETS = SMALL + LARGE + OTHER_SCALINGS
 N_SPLITS = 5
+PUBLISHED = "TAO published"
+# From nearly free trees to trees without some clusters on most of these data.
+PUBLISHED_LAMBDAS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
 def runs(plan):
     """Return one run per data set, split, and method; one per budget of oblique trees as well.
 
-    The seed of a run is the number of its split.
+    The published algorithm has one run for all its values of lambda. The seed of a run is the
+    number of its split.
     """
     splits = plan.seeds(N_SPLITS)
     return [
@@ -38,3 +43,15 @@ def _runs_of(data, split):
         for size in PARAMETERS:
             setting = f"{GOAL}, {size} parameters"
             yield Run(*terms, setting, split, with_goal, case | {"size": size})
+    yield Run(NAME, data, PUBLISHED, PATHS[0], split, published_trees, case)
+
+
+def published_trees(workshop, run):
+    """Fit the published algorithm with each value of lambda: a list of figures."""
+    case = workshop.case(run.data, **run.options["case"])
+    found = []
+    for lambda_ in PUBLISHED_LAMBDAS:
+        tao = TAOClustering(lambda_=lambda_, algorithm="published")
+        model, seconds = fitted(tao, case, run.seed)
+        found.append(figures(model, case, seconds, lambda_))
+    return found
