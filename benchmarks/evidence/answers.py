@@ -219,12 +219,12 @@ def _times(frames):
                 f"[A fit](speed.md) with the defaults takes {listed(spans)} of CPU time, "
                 f"{ratios.min():.1f} to {ratios.max():.0f} times that of ten starts of k-means."
             )
-        single = fits[fits["method"] == "TAO oblique, one lambda, no search"]
+        single = fits[fits["method"] == "TAO oblique, one lambda, no refits"]
         if len(single):
             least = single["seconds"] / single["yardstick"]
             found.append(
-                "With one lambda and without a search over structures it takes "
-                f"{least.min():.1f} to {least.max():.0f} times as long as k-means."
+                "A fit with one given lambda and without the final refits takes "
+                f"{least.min():.1f} to {least.max():.0f} times as long as these ten starts."
             )
     beside = costs.beside(frames[field.NAME], "CART", ("leaves", 2))
     if beside is not None:

@@ -28,7 +28,7 @@ def fits(lambda_):
     return {
         "oblique, defaults": {},
         "oblique, one lambda": {"lambda_": lambda_},
-        "oblique, one lambda, no search": {
+        "oblique, one lambda, no refits": {
             "lambda_": lambda_,
             "algorithm": DirectForm(relax=False),
         },
@@ -39,7 +39,7 @@ def fits(lambda_):
 # Whose seconds are followed along n, d and k; sizes of axis-aligned trees are 2 ** depth leaves.
 GROWN = {
     "oblique, one lambda": {"lambda_": 300.0},
-    "oblique, one lambda, no search": {"lambda_": 300.0, "algorithm": DirectForm(relax=False)},
+    "oblique, one lambda, no refits": {"lambda_": 300.0, "algorithm": DirectForm(relax=False)},
     "axis-aligned": {"split": "axis"},
 }
 STRENGTHS = (100.0, 10.0, 1.0)
