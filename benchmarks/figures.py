@@ -331,6 +331,7 @@ FIGURES = {
     "field_fronts_new": (FIELD, lambda frame: field_fronts(frame, cost="cost_new")),
     "field_effects": (FIELD, effects),
     "new_rows_effects": (new_rows.NAME, effects),
+    "fresh_data_effects": (new_rows.FRESH, effects),
     "time_quality": (FIELD, time_quality),
 }
 FIGURES |= {

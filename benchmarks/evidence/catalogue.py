@@ -106,6 +106,13 @@ _ALL = (
         field_page.new_rows_section,
     ),
     Table(
+        new_rows.FRESH,
+        "All methods on fresh data",
+        "What do they cost on data that played no part in the design?",
+        new_rows.fresh_runs,
+        field_page.fresh_section,
+    ),
+    Table(
         ablations.NAME,
         "Effect of each setting",
         "Which parts of the method make trees smaller?",

@@ -93,18 +93,20 @@ def section(frame):
     sets = listed(title(data) for data in frame["data"].unique())
     words = (
         f"One setting is changed at a time, on 80 % of the rows of {sets}, at three lambdas. "
-        "*Size* is the number of parameters at the costs of the default's trees, over the "
-        "default's: above 1 the setting makes trees larger. *Size, new rows* is the same at equal "
-        "cost of the other 20 % of the rows. *Time* is CPU seconds over the default's."
+        "*Size* is the ratio of the numbers of parameters at equal cost, setting over default: "
+        "1.10 means 10 % more parameters. *Size, new rows* is the same at equal cost of the other "
+        "20 % of the rows. *Time* is the ratio of CPU seconds. [How a tree is found]"
+        "(../guide/problem.md#how-a-tree-is-found) describes the parts that are changed."
     )
     method = (
-        "A line of log parameters over log cost is fitted to the trees of all seeds of a setting. "
-        "The size is the mean distance of two lines. *Reached* counts the costs of the default "
-        "within the range of the setting's costs. There is no size if fewer than two thirds are "
-        "reached, because these would not be a fair sample. A seed counts if the default was run "
-        "on the same machine: another processor adds up sums in another order, and the search "
-        "then finds other trees."
+        "For each setting, a line is fitted to log(parameters) against log(cost) of the trees of "
+        "all seeds. The size is the mean vertical distance of the lines of the setting and the "
+        "default, at the costs of the default. *Reached* is the number of the default's costs "
+        "that lie in the range of the setting's costs. If fewer than two thirds do, no size is "
+        "given. A seed counts if the default was run on the same machine: another processor adds "
+        "numbers in another order, and the search then finds other trees."
     )
+    method += "\n\n" + folded("What the settings change", _meanings(found))
     parts = [words, search_words(found), _summary(found), method + _other_commits(frame)]
     for data, part in frame.groupby("data", sort=False):
         default = part[part["method"] == DEFAULT]
@@ -118,6 +120,46 @@ def section(frame):
         n = counted(default["seed"].nunique(), "seed")
         parts.append(folded(f"{title(data)}, k = {k}, {n} of the default", markdown(rows)))
     return "\n\n".join(parts)
+
+
+# Setting: what it changes.
+_MEANINGS = {
+    "one start": "one initial tree",
+    "16 starts": "16 initial trees instead of four",
+    "starts from rows alone": "initial trees by bisecting the rows only",
+    "starts from centres alone": "initial trees by bisecting the centres only",
+    "no refits, tuning or search": "the fit ends after the passes with the L1 penalty",
+    "no trimming": "features of little effect are not removed after the refits",
+    "no search": "no round of the search over structures, the default without a limit",
+    "search of four rounds": 'four rounds, `search="fast"`',
+    "12 rounds of search": "twelve rounds",
+    "thorough search": 'thirty rounds, `search="thorough"`',
+    "no noisy copies": "fits use the rows alone; data of more than 10 000 rows have no copies",
+    "no tuning to the true cost": "no refits to the true cost",
+    "at lambda at once": "passes start with lambda itself instead of a tenth of it",
+    "1 pass for starts": "initial trees get one pass each before the best one is chosen",
+    "1 pass at a lambda": "one pass of all nodes at each lambda",
+    "10 passes at a lambda": "up to ten passes of all nodes at each lambda",
+    "no reweighting": "no refits that penalise small weights more",
+    "refits with all of lambda": "the last refit has the full lambda instead of 3 % of it",
+    "refits with 0.3 of lambda": "the last refit has 30 % of lambda",
+    "refits with 0.003 of lambda": "the last refit has 0.3 % of lambda",
+    "tests of standardised columns": "tests see columns of standard deviation 1; clusters and "
+    "costs stay",
+    "published": '`algorithm="published"`, with six lambdas',
+    "0/1 loss": "the paper's equation 8 with the 0/1 loss as the penalty, at a tenth of lambda",
+    "0/1 loss, a = 1.5, 20 steps": "the same with mu growing by 1.5 in 20 steps",
+    "0/1 loss, a = 1.02, 500 steps": "the same with mu growing by 1.02 in 500 steps",
+    "0/1 loss, 4 starts of ours": "the same from the best of four initial trees",
+    "0/1 loss, then direct passes": "the same, then passes of the direct form without refits",
+    "0/1 loss, then all of ours": "the same, then all later steps of the default",
+    "squared penalty": "the paper's equation 8 with the squared error as the penalty",
+}
+
+
+def _meanings(found):
+    """Say what each setting changes: a list."""
+    return "\n".join(f"- *{name}*: {_MEANINGS[name]}" for name in found if name in _MEANINGS)
 
 
 def _other_commits(frame):
@@ -168,8 +210,8 @@ def _summary(found):
         cells["seeds"] = " to ".join(dict.fromkeys(map(str, (seeds[0], seeds[-1]))))
         rows.append(cells)
     words = (
-        "Geometric means over the data sets; ± is the standard error over seeds. A dash: too few "
-        "costs are reached on all data sets."
+        "Geometric means over the data sets; ± is the standard error over seeds, for these data "
+        "sets and one split of each. A dash: too few costs are reached on all data sets."
     )
     return f"{words}\n\n{markdown(rows)}"
 

@@ -1,6 +1,6 @@
 """Whether some setting of CART gives the papers' figures of it: a paragraph of two pages."""
 
-from benchmarks.evidence.pages.words import counted, listed, number, title
+from benchmarks.evidence.pages.words import listed, number, title
 from benchmarks.evidence.tables.cart import VARIANTS
 
 SAME = 0.02  # percent: what rounding and the last bits of a free clustering explain
@@ -31,17 +31,20 @@ def cart_words(frame, papers, same_free=()):
                 away.append(f"{where} ({number(cost)} instead of {number(row.cost)})")
         most.append(same)
         if n:
-            counts.append(f"{method} {same} of {counted(n, 'figure')}")
+            counts.append(f"{same} of {n} ({method})")
     if not counts:
         return ""
     text = (
-        "*CART in the paper.* The paper fits scikit-learn's tree to the labels and gives "
-        f"`max_leaf_nodes` only. Settings that reproduce its figures within {SAME} %: "
-        f"{'; '.join(counts)}."
+        "*CART in the paper.* The paper fits scikit-learn's decision tree to the labels of the "
+        "free clustering. Of its settings, it states only `max_leaf_nodes`. The number of its "
+        f"costs that our settings reproduce within {SAME} percentage points is "
+        f"{listed(counts)}."
     )
     if away:
         text += f" CART with the defaults differs on {listed(away)}."
         if same_free:
             names = listed(map(title, same_free))
-            text += f" On {names} another free clustering cannot be the cause."
+            text += (
+                f" On {names} the free clustering is the same, so it cannot explain the difference."
+            )
     return text

@@ -47,7 +47,7 @@ class Effect(NamedTuple):
 def budgets():
     """Yield (budget, words) of all comparisons."""
     for times in TIMES:
-        yield ("leaves", times), "k leaves" if times == 1 else f"{times} k leaves"
+        yield ("leaves", times), "k leaves" if times == 1 else f"{times}k leaves"
     for size in PARAMETERS:
         yield ("parameters", size), f"{size} parameters"
     for size in PARAMETERS:
@@ -143,13 +143,14 @@ def against_all(table, name):
 
 
 def better_than(table, name):
-    """Return the other methods that a method beats, and all others: two lists.
+    """Return the methods that a TAO method is significantly better than, and all others: two lists.
 
-    It beats a method if the mean effect is negative and p < 0.05 after Holm's correction.
+    It is if the mean effect is negative and p < 0.05 after Holm's correction for all methods. The
+    other TAO method is in neither list.
     """
     found, p_values = against_all(table, name)
-    beaten = [m for m, each in found.items() if each.mean < 0 and p_values[m] < SIGNIFICANT]
-    return beaten, list(found)
+    others = [method for method in found if method not in OURS]
+    return [m for m in others if found[m].mean < 0 and p_values[m] < SIGNIFICANT], others
 
 
 def beside(frame, name, budget):

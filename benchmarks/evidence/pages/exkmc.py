@@ -30,7 +30,7 @@ def section(frame):
         "drawn at 0.1 %."
     )
     parts = [words, _least(frame), figure("exkmc", caption)]
-    parts += [f"Ratios with 2 k leaves:\n\n{markdown(lines(frame, 2, SHOWN))}"]
+    parts += [f"Ratios with 2k leaves:\n\n{markdown(lines(frame, 2, SHOWN))}"]
     for times in TIMES:
         leaves = "k" if times == 1 else f"{times} k"
         rest = tuple(name for name in METHODS if times != 2 or name not in SHOWN)
@@ -48,7 +48,7 @@ def _least(frame):
         table = ratios(frame, times)
         own = table[[name for name in table if name.startswith("ExKMC")]].min(axis=1)
         n = int((own.round(3) <= table.min(axis=1).round(3)).sum())
-        texts.append(f"{n} of {len(table)} data sets with {times} k leaves")
+        texts.append(f"{n} of {len(table)} data sets with {times}k leaves")
     return f"**ExKMC, with or without a base tree, costs least on {listed(texts)}.**"
 
 

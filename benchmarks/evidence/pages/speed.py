@@ -20,7 +20,7 @@ def section(frame):
             figure(
                 "time_quality",
                 "Time against quality, from the results of [all methods](field.md): CPU seconds "
-                "of the tree at 2 k leaves over those of CART, and cost on new rows relative to "
+                "of the tree at 2k leaves over those of CART, and cost on new rows relative to "
                 "CART. Means over the data sets that all these methods have; whiskers are "
                 "standard errors. Lower and further left is better.",
             ),
