@@ -7,8 +7,9 @@ Half of the rows are fitted, with their own KMeans(k, n_init=10, random_state=0)
 clustering; "new" is the cost on the other half, of the tree with its centres over that of the
 nearest free centre (`cost_increase(X_new)`). Seconds are CPU time, free clustering included.
 
-The last lines compare settings with another one: means over the data sets, with standard errors,
-of log((cost + 1 %) / (its cost + 1 %)) on new and on fitted rows, and of the logarithms of the
+With several splits, means and their standard errors over the splits follow. The last lines compare
+settings with another one: means over the data sets, with standard errors, of
+log((cost + 1 %) / (its cost + 1 %)) on new and on fitted rows, and of the logarithms of the
 ratios of sizes and times.
 """
 
@@ -60,6 +61,8 @@ def main():
             for setting in options.settings:
                 terms = SETTINGS[setting] | {"depth": depth, "random_state": split}
                 found[setting, name].append(measured(setting, name, k, *parts, terms))
+    if options.splits > 1:
+        average(found)
     for setting in options.settings:
         other = setting.partition(",")[0]
         if other != setting and other in options.settings:
@@ -83,6 +86,15 @@ def measured(setting, name, k, seen, new, parameters):
         flush=True,
     )
     return unseen, model.cost_increase_, size, seconds
+
+
+def average(found):
+    """Print means over splits and their standard errors for each data set and setting."""
+    print(f"{'data':8} {'means over splits':36} seen %         new %          parameters")
+    for (setting, name), runs in found.items():
+        new, seen, sizes, _ = np.array(runs).T
+        cells = (f"{x.mean():.2f} +- {x.std(ddof=1) / len(x) ** 0.5:.2f}" for x in (seen, new))
+        print(f"{name:8} {setting:36} {'   '.join(cells)}   {sizes.mean():.0f}")
 
 
 def compare(found, setting, other, names):
