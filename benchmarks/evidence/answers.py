@@ -14,6 +14,7 @@ from benchmarks.evidence.pages.costs import (
     OURS,
     against_best,
     better_than,
+    budgets,
     by_split,
     losses,
 )
@@ -96,9 +97,12 @@ def overview_figures(frames):
 
 
 def comparison_of(frames):
-    """Return name and rows of the table that shows new rows: `field`, if it has several splits."""
-    has_splits = field.split_of(frames[field.NAME]).nunique() > 1
-    name = field.NAME if has_splits or frames[new_rows.NAME].empty else new_rows.NAME
+    """Return name and rows of the table that shows new rows: data that did not shape the design.
+
+    Without these, it is `new-rows`, or `field`.
+    """
+    names = [name for name in (new_rows.FRESH, new_rows.NAME) if len(frames[name])]
+    name = (names or [field.NAME])[0]
     return name, frames[name]
 
 
@@ -154,8 +158,9 @@ def _new_rows(frames):
         n_splits, n_sets = field.split_of(frame).nunique(), frame["data"].nunique()
         found.insert(
             0,
-            f"[Trees of at most {_MAIN_WORDS}]({name}.md), {counted(n_sets, 'data set')}, "
-            f"{counted(n_splits, 'split')} each:",
+            f"[Trees of at most {_MAIN_WORDS}]({name}.md) on {counted(n_sets, 'data set')}"
+            + (" that played no part in the design" if name == new_rows.FRESH else "")
+            + f", {counted(n_splits, 'split')} each:",
         )
     return found
 
@@ -232,6 +237,13 @@ def _times(frames):
     return found
 
 
+def _lost_of_all(frame, method):
+    """Count the losses to the best other method on new rows: "lost of all", over all budgets."""
+    duels = [against_best(frame, budget, method, "cost_new") for budget, _ in budgets()]
+    duels = [each for each in duels if each is not None]
+    return f"{sum(e.losses for e in duels)} of {sum(e.wins + e.ties + e.losses for e in duels)}"
+
+
 def _losses(frames):
     """Where other methods are better, and where fits are slow."""
     name, frame = comparison_of(frames)
@@ -247,7 +259,8 @@ def _losses(frames):
         found.append(
             f"{method}: the best other method costs less on {len(lost)} of "
             f"{on_new.wins + on_new.ties + on_new.losses} data sets"
-            + (f" ({shown})." if lost else ".")
+            + (f" ({shown})" if lost else "")
+            + f"; over all budgets of the page, in {_lost_of_all(frame, method)} comparisons."
         )
     if found:
         found.append(
