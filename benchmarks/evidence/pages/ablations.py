@@ -14,8 +14,10 @@ from benchmarks.evidence.pages.words import (
     title,
     with_error,
 )
+from benchmarks.evidence.tables.ablations import PENALTIES, PUBLISHED
 
 DEFAULT = "default"
+_LARGER = 1.05  # times as large: what the first paragraph names
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,13 @@ def section(frame):
         "numbers in another order, and the search then finds other trees."
     )
     method += "\n\n" + folded("What the settings change", _meanings(found))
-    parts = [words, search_words(found), _summary(found), method + _other_commits(frame)]
+    parts = [
+        _answer(found),
+        words,
+        search_words(found),
+        _summary(found),
+        method + _other_commits(frame),
+    ]
     for data, part in frame.groupby("data", sort=False):
         default = part[part["method"] == DEFAULT]
         if default.empty:
@@ -160,6 +168,29 @@ _MEANINGS = {
 def _meanings(found):
     """Say what each setting changes: a list."""
     return "\n".join(f"- *{name}*: {_MEANINGS[name]}" for name in found if name in _MEANINGS)
+
+
+def _answer(found):
+    """Say which changes of the default make trees larger: a paragraph."""
+    ratios = {
+        name: size_of(found, name) for name in found if name not in (DEFAULT, PUBLISHED, *PENALTIES)
+    }
+    ratios = {name: each for name, each in ratios.items() if np.isfinite(each[0])}
+    larger = {
+        name: mean
+        for name, (mean, error) in ratios.items()
+        if mean > _LARGER and np.log(mean) > 2 * error
+    }
+    names = sorted(larger, key=larger.get, reverse=True)
+    parts = [f"{larger[name]:.2f} times as large with *{name}*" for name in names]
+    rest = [mean for name, (mean, _) in ratios.items() if name not in larger]
+    text = f"**Answer.** At equal cost, trees are {listed(parts)}." if parts else ""
+    if rest:
+        text += (
+            f" The other {len(rest)} changes of the default change the size by factors from "
+            f"{min(rest):.2f} to {max(rest):.2f}."
+        )
+    return text.strip()
 
 
 def _other_commits(frame):
