@@ -603,3 +603,12 @@ def test_published_algorithm_is_run_with_the_lambdas_of_the_default(tmp_path):
     models = TAOClustering(3, reference=case.centers, random_state=0).fit_path(case.X)
     assert [tree["point"] for tree in trees] == [float(f"{m.lambda_:.4g}") for m in models]
     assert {run.table for run in new_rows.fresh_runs(Plan(1))} == {new_rows.FRESH}
+
+
+def test_the_overview_names_tables_of_other_commits():
+    frames = {name: pd.DataFrame({"commit": ["a1"]}) for name in ("One", "Two", "Three")}
+    assert coverage.state_words(frames) == "All tables were measured at commit `a1`."
+    frames["Two"] = pd.DataFrame({"commit": ["a1", "b2"]})
+    text = coverage.state_words(frames)
+    assert "2 of 3 tables were measured at commit `a1`" in text
+    assert text.endswith("name: Two.")

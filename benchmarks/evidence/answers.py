@@ -116,7 +116,7 @@ def _reproduction(frames):
         if dominated:
             found.append(
                 f"[Table 2](kdd22-table2.md): for {len(whole)} of the {len(dominated)} printed "
-                "trees, every seed gives a smaller tree that costs no more."
+                "trees, every seed gives a tree with fewer parameters that costs no more."
             )
         ours = oblique_page.reproduction(frames[oblique.NAME])
         if ours:

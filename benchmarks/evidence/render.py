@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchmarks.evidence.answers import answers, overview_figures
@@ -12,6 +11,7 @@ from benchmarks.evidence.pages.coverage import (
     coverage,
     cpu_seconds,
     provenance,
+    state_words,
 )
 from benchmarks.evidence.runs import Results
 from benchmarks.evidence.tables.plan import Plan
@@ -66,7 +66,7 @@ def pages(folder, is_quick=False):
     found["index.md"] = _TEMPLATES.get_template("index.md.jinja").render(
         answers=answers(frames),
         figures=overview_figures(frames),
-        warning=commit_warning(pd.concat([frames[t.name] for t in measured])) if measured else "",
+        state=state_words({t.title: frames[t.name] for t in measured}) if measured else "",
         pages=measured,
         missing=[name for name, frame in frames.items() if frame.empty],
         hours=f"{hours:.1f}",

@@ -97,5 +97,27 @@ def commit_warning(frame):
     return " ".join(["**Warning.**", *texts]) if texts else ""
 
 
+def state_words(frames):
+    """Say how many tables were measured at one commit, and which were not: a sentence.
+
+    Parameters
+    ----------
+    frames : dict of title to DataFrame, the tables that have been measured
+    """
+    commits = {title: set(commits_of(frame)) for title, frame in frames.items()}
+    single = [each.copy().pop() for each in commits.values() if len(each) == 1]
+    if not single:
+        return "**Warning.** Each table was measured at several commits."
+    main = max(single, key=single.count)
+    others = [title for title, each in commits.items() if each != {main}]
+    n_same = len(frames) - len(others)
+    if not others:
+        return f"All tables were measured at commit `{main}`."
+    return (
+        f"**Warning.** {n_same} of {counted(len(frames), 'table')} were measured at commit "
+        f"`{main}`, and the others at other commits, which their pages name: {listed(others)}."
+    )
+
+
 def _values(frame, name):
     return list(dict.fromkeys(frame[name].dropna().astype(str)))

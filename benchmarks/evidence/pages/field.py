@@ -14,6 +14,7 @@ from benchmarks.evidence.pages.costs import (
     fields,
     means,
     rivals,
+    unscaled,
 )
 from benchmarks.evidence.pages.ranks import ranking
 from benchmarks.evidence.pages.words import (
@@ -257,13 +258,25 @@ def _methods(frame, budget, text):
         "how many pairs of a data set and a split the TAO method costs less : more. Positive "
         "effects are in favour of TAO; a star marks significant ones. *Sets* is the number of "
         "data sets on which the method has a tree of this size; the others are left out of its "
-        "effects."
+        f"effects. {_least_p(new)}"
     )
     better = []
     for name in effects:
         beaten, others = better_than(new, name)
         better.append(f"{name} is significantly better than {len(beaten)} of {len(others)}")
     return folded(f"All methods at {text}: {listed(better)}", f"{words}\n\n{markdown(lines)}")
+
+
+def _least_p(table):
+    """Say which p value is the least that the test can give for all data sets of a table."""
+    n_sets = len(set(map(unscaled, table.index.get_level_values("data"))))
+    n_methods = table.shape[1] - 1
+    least = min(1.0, n_methods * 2 / 2**n_sets)  # all effects of one sign
+    return (
+        f"With {n_sets} independent data sets and {counted(n_methods, 'comparison')}, the least "
+        f"possible p is {least:.2g}"
+        + (", so that no difference can be significant." if least >= SIGNIFICANT else ".")
+    )
 
 
 def _effect_words(each, p_value):
