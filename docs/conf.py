@@ -70,7 +70,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "results/index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,

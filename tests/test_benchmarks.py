@@ -400,7 +400,7 @@ def test_answers_say_where_we_lose():
     *_, lost = answers.answers(frames)
     assert lost.question == "Where does it lose?"
     text = " ".join(lost.sentences)
-    assert "TAO axis: the best other method costs less on 3 of 3 data sets (iris, wine and" in text
+    assert "TAO axis: another method costs less on 3 of 3 data sets (iris, wine and" in text
 
 
 def test_corrected_p_values():

@@ -132,7 +132,7 @@ def _reproduction(frames):
         means = axis_page.means_by_row(with_starts(frames[axis.NAME]))
         rows, worse = axis_page.comparison(means, axis.TAO, "ExKMC")
         found.append(
-            f"[Table 1](kdd22-table1.md): axis-aligned TAO costs no more than ExKMC in "
+            f"[Table 1](kdd22-table1.md): TAO axis costs no more than ExKMC in "
             f"{len(rows) - len(worse)} of {counted(len(rows), 'row')}."
         )
     return found
@@ -257,23 +257,21 @@ def _losses(frames):
         more = [f"{rest} more"] if rest > 0 else []
         shown = listed(lost[:_MOST_LISTED] + more)
         found.append(
-            f"{method}: the best other method costs less on {len(lost)} of "
+            f"{method}: another method costs less on {len(lost)} of "
             f"{on_new.wins + on_new.ties + on_new.losses} data sets"
             + (f" ({shown})" if lost else "")
-            + f"; over all budgets of the page, in {_lost_of_all(frame, method)} comparisons."
+            + f", and in {_lost_of_all(frame, method)} comparisons over all sizes."
         )
     if found:
         found.append(
-            f"Costs are those of [new rows at {_MAIN_WORDS}]({name}.md). The best other method of "
-            "each data set is chosen by the same costs, which favours the others. TAO axis is "
-            "compared with axis-aligned methods."
+            f"These are [new rows at {_MAIN_WORDS}]({name}.md) and, for each data set, the method "
+            "of least cost on them. TAO axis is compared with axis-aligned methods."
         )
     images = frames[field.NAME]
     images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]
     if len(images):
         seconds = images["seconds"]
         found.append(
-            f"Axis-aligned TAO is slow on images: {seconds.min():.0f} to {seconds.max():.0f} s per "
-            "fit."
+            f"TAO axis is slow on images: {seconds.min():.0f} to {seconds.max():.0f} s per fit."
         )
     return found
