@@ -231,6 +231,12 @@ def field_fronts(frame, cost="cost"):
     return figure
 
 
+def _as_factor(mean, error):
+    """Return exp(mean), and whiskers of one standard error of its logarithm, below and above."""
+    factor = np.exp(mean)
+    return factor, np.array([[factor - np.exp(mean - error)], [np.exp(mean + error) - factor]])
+
+
 def _with_whiskers(ax, x, y, **style):
     """Draw points with standard errors; those that are not known are left out."""
     errors = {name: np.nan_to_num(style.pop(name)) for name in ("xerr", "yerr") if name in style}
@@ -252,11 +258,12 @@ def effects(frame, budget=("parameters", 100)):
         found = {m: each for m, each in found.items() if np.isfinite(each.mean)}
         names = sorted(found, key=lambda m: -found[m].mean)
         for i, name in enumerate(names):
-            each = found[name]
-            _with_whiskers(ax, [each.mean], [i], xerr=[each.error], ls="", **style_of(name))
+            factor, whiskers = _as_factor(found[name].mean, found[name].error)
+            _with_whiskers(ax, [factor], [i], xerr=whiskers, ls="", **style_of(name))
         ax.set_yticks(range(len(names)), names)
-        ax.axvline(0, color="#888888", lw=0.6)
-        ax.set(title=words, xlabel="log cost ratio to oblique TAO")
+        ax.axvline(1, color="#888888", lw=0.6)
+        logarithmic(ax, "x")
+        ax.set(title=words, xlabel="(cost + 1 %) / that of TAO oblique")
     return figure
 
 
@@ -267,19 +274,21 @@ def time_quality(frame, budget=("leaves", 2)):
         return None
     figure, (ax,) = grid(1, 2, 3.4)
     for method, row in found.iterrows():
+        factor, whiskers = _as_factor(row["cost"], row["cost_error"])
         _with_whiskers(
             ax,
             [row["time"]],
-            [row["cost"]],
+            [factor],
             xerr=np.array([[row["time_low"]], [row["time_high"]]]),
-            yerr=[row["cost_error"]],
+            yerr=whiskers,
             ls="",
+            label=method,
             **style_of(method),
         )
-        ax.annotate(method, (row["time"], row["cost"]), (4, 3), textcoords="offset points", size=6)
-    ax.axhline(0, color="#888888", lw=0.6)
-    logarithmic(ax, "x")
-    ax.set(xlabel="CPU time over that of CART", ylabel="log ratio of cost on new rows to CART")
+    ax.axhline(1, color="#888888", lw=0.6)
+    logarithmic(ax, "x", "y")
+    ax.set(xlabel="CPU time / that of CART", ylabel="(cost on new rows + 1 %) / that of CART")
+    legend_of(figure, [ax])
     return figure
 
 

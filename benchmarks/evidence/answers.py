@@ -78,9 +78,9 @@ def overview_figures(frames):
             figure(
                 f"{prefix}_effects",
                 f"How much more the other methods cost than TAO oblique at {_MAIN_WORDS}, on "
-                "fitted (left) and on new rows (right), as log((cost + 1 %) / (cost of TAO oblique"
-                " + 1 %)). Right of 0, the other method costs more. Means over data sets; whiskers "
-                f"are standard errors. [Details]({name}.md)",
+                "fitted (left) and on new rows (right): geometric means over data sets of (cost + "
+                "1 %) / (cost of TAO oblique + 1 %). Right of 1, the other method costs more; "
+                f"whiskers are standard errors. [Details]({name}.md)",
             )
         )
     if len(frames[field.NAME]):

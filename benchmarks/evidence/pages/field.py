@@ -104,8 +104,9 @@ def _section(frame, name, words):
         figure(
             f"{prefix}_effects",
             "How much more the other methods cost than TAO oblique at 100 parameters, on fitted "
-            "(left) and on new rows (right): effects with standard errors. Right of 0, the other "
-            "method costs more.",
+            "(left) and on new rows (right): geometric means over data sets of (cost + 1 %) / "
+            "(cost of TAO oblique + 1 %), with standard errors. Right of 1, the other method "
+            "costs more.",
         ),
     ]
     for budget, text in budgets():
