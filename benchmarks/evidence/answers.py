@@ -215,12 +215,12 @@ def _times(frames):
         fits = frames[speed.NAME]
         fits = fits[fits["setting"] == "beside k-means"]
         default = fits[fits["method"] == "TAO oblique, defaults"]
-        spans = [f"{title(row.data)} {row.seconds:.0f} s" for row in default.itertuples()]
+        spans = [f"{row.seconds:.0f} s on {title(row.data)}" for row in default.itertuples()]
         ratios = default["seconds"] / default["yardstick"]
         if spans:
             found.append(
-                f"[A fit](speed.md) with the defaults takes {listed(spans)} of CPU time, "
-                f"{ratios.min():.1f} to {ratios.max():.0f} times that of ten starts of k-means."
+                f"With the defaults, [a fit](speed.md) takes {listed(spans)} of CPU time, "
+                f"{ratios.min():.1f} to {ratios.max():.0f} times as long as ten starts of k-means."
             )
         single = fits[fits["method"] == "TAO oblique, one lambda, no refits"]
         if len(single):
@@ -264,8 +264,9 @@ def _losses(frames):
         )
     if found:
         found.append(
-            f"These are [new rows at {_MAIN_WORDS}]({name}.md) and, for each data set, the method "
-            "of least cost on them. TAO axis is compared with axis-aligned methods."
+            f"All costs are on [new rows]({name}.md), and data sets are counted at {_MAIN_WORDS}. "
+            "The other TAO method is not another method here, and TAO axis is compared with "
+            "axis-aligned ones."
         )
     images = frames[field.NAME]
     images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]

@@ -115,7 +115,7 @@ def state_words(frames):
         return f"All tables were measured at commit `{main}`."
     return (
         f"**Warning.** {n_same} of {counted(len(frames), 'table')} were measured at commit "
-        f"`{main}`, and the others at other commits, which their pages name: {listed(others)}."
+        f"`{main}`. The pages of the others name their commits: {listed(others)}."
     )
 
 

