@@ -388,7 +388,7 @@ def test_effects_on_new_rows_are_means_over_data_sets():
     mean, error = costs.means(table)
     assert (mean.loc["wine", "IMM"], error.loc["wine", "IMM"]) == (1.5, 1.5)
     text = field.new_rows_section(frame)
-    assert "2 random splits per data set" in text
+    assert "Each data set has 2 random splits" in text
     assert f"{-sets.mean():.2f} ± {found.error:.2f} (6 : 0)" in text
 
 
@@ -611,4 +611,4 @@ def test_the_overview_names_tables_of_other_commits():
     frames["Two"] = pd.DataFrame({"commit": ["a1", "b2"]})
     text = coverage.state_words(frames)
     assert "2 of 3 tables were measured at commit `a1`" in text
-    assert text.endswith("name: Two.")
+    assert text.endswith("commits: Two.")

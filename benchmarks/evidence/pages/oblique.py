@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from benchmarks.evidence.free import STARTS_OF_PAPER
 from benchmarks.evidence.pages.cart import cart_words
 from benchmarks.evidence.pages.starts import starts_words, with_starts
 from benchmarks.evidence.pages.words import (
@@ -32,9 +33,10 @@ def section(frame):
         "has the smallest tree of the path that dominates the printed tree. *Times fewer* is the "
         "mean over seeds of the printed number of parameters divided by ours. *NMI* is the "
         "agreement of the clusters of our tree with the free clusters (normalised mutual "
-        "information, 1 if they are equal). Clusters of nearly the same cost can be other "
-        "clusters. ± is the standard error over seeds of the tree; all seeds share the free "
-        "clustering. " + starts_words(frame),
+        "information, 1 if they are equal). Two clusterings can cost nearly the same and "
+        "still differ much. ± is the standard error over seeds of the tree; all seeds share the "
+        "free clustering. These data were also used to choose the defaults. " + starts_words(frame),
+        _settings_words(frame),
         markdown([line(each) for each in found]),
         verdict(found),
         figure(
@@ -55,6 +57,18 @@ def section(frame):
         cart_verdict(frame),
     ]
     return "\n\n".join(parts)
+
+
+def _settings_words(frame):
+    """Say with which settings the paths were fitted."""
+    found = []
+    for data in DATA:
+        part = frame[(frame["data"] == data) & (frame["method"] == PATH)]
+        if len(part):
+            n = part.groupby("seed").size().max()
+            setting = part["setting"].iloc[0].removesuffix(f", {STARTS_OF_PAPER} starts")
+            found.append(f"{title(data)} `{setting}` with {n} values of lambda")
+    return f"*Settings of the paths*, otherwise defaults: {'; '.join(found)}."
 
 
 def best(trees, cost, parameters):
