@@ -75,10 +75,9 @@ def _digits(frame):
     n_splits = field.split_of(part).nunique()
     shape = part.iloc[0]
     words = (
-        f"The next table compares methods on {title(_DATA)} with {shape['clusters']:.0f} clusters. "
-        "Trees have at most 30 or 100 parameters; axis-aligned trees then have at most 10 or 34 "
-        "leaves. The numbers are cost increases in percent, means ± standard errors of "
-        f"{counted(n_splits, 'random split')} into {shape['rows']:.0f} fitted and "
+        f"Methods on {title(_DATA)} with {shape['clusters']:.0f} clusters, with at most 30 or 100 "
+        "parameters (axis-aligned trees: 10 or 34 leaves): cost increases in percent, means ± "
+        f"standard errors of {counted(n_splits, 'random split')} into {shape['rows']:.0f} fitted and "
         f"{len(load_digits().data) - shape['rows']:.0f} new rows (`python -m benchmarks "
         f"{field.NAME}`). ExShallow always has ten leaves:"
     )
