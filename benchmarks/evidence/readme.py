@@ -77,7 +77,7 @@ def _digits(frame):
     words = (
         f"Methods on {title(_DATA)} with {shape['clusters']:.0f} clusters, with at most 30 or 100 "
         "parameters (axis-aligned trees: 10 or 34 leaves): cost increases in percent, means ± "
-        f"standard errors of {counted(n_splits, 'random split')} into {shape['rows']:.0f} fitted and "
+        f"standard errors of {counted(n_splits, 'split')} into {shape['rows']:.0f} fitted and "
         f"{len(load_digits().data) - shape['rows']:.0f} new rows (`python -m benchmarks "
         f"{field.NAME}`). ExShallow always has ten leaves:"
     )
