@@ -610,5 +610,4 @@ def test_the_overview_names_tables_of_other_commits():
     assert coverage.state_words(frames) == "All tables were measured at commit `a1`."
     frames["Two"] = pd.DataFrame({"commit": ["a1", "b2"]})
     text = coverage.state_words(frames)
-    assert "2 of 3 tables were measured at commit `a1`" in text
-    assert text.endswith("commits: Two.")
+    assert "2 of 3 were measured at commit `a1`, and the others (Two) at" in text

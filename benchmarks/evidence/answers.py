@@ -152,7 +152,7 @@ def _new_rows(frames):
             f"{method}: median cost {number(median(seen[method]))} % on fitted and "
             f"{number(median(new[method]))} % on new rows; there it is [significantly]"
             f"({name}.md#how-to-read-this-page) better than {len(beaten)} of {len(others)} methods"
-            + (f" (not {listed(rest)})." if 0 < len(rest) <= _MOST_UNBEATEN else ".")
+            + (f" (not than {listed(rest)})." if 0 < len(rest) <= _MOST_UNBEATEN else ".")
         )
     if found:
         n_splits, n_sets = field.split_of(frame).nunique(), frame["data"].nunique()
@@ -268,8 +268,8 @@ def _losses(frames):
     if found:
         found.append(
             f"All costs are on [new rows]({name}.md), and data sets are counted at {_MAIN_WORDS}. "
-            "The other TAO method is not another method here, and TAO axis is compared with "
-            "axis-aligned ones."
+            "A size without a tree of TAO counts as lost. TAO oblique and TAO axis are not compared "
+            "with each other, and TAO axis only with axis-aligned methods."
         )
     images = frames[field.NAME]
     images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]

@@ -114,8 +114,8 @@ def state_words(frames):
     if not others:
         return f"All tables were measured at commit `{main}`."
     return (
-        f"**Warning.** {n_same} of {counted(len(frames), 'table')} were measured at commit "
-        f"`{main}`. The pages of the others name their commits: {listed(others)}."
+        f"**Warning.** The code differs between tables: {n_same} of {len(frames)} were measured at "
+        f"commit `{main}`, and the others ({listed(others)}) at commits that their pages name."
     )
 
 

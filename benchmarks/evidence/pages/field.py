@@ -76,8 +76,8 @@ def new_rows_section(frame, name=NEW_ROWS, words=""):
     words += (
         f"The samples are small. Each data set has {n_splits}: "
         "half of the rows, at most 800, are fitted, and as many other rows are new. In each split, "
-        "TAO oblique chooses among ten values of lambda and three fits with a limit of size, and "
-        "the other methods with a size among six numbers of leaves."
+        "TAO oblique chooses among 13 fits: ten values of lambda and three limits of size. Each "
+        "other method whose size can be set chooses among six numbers of leaves."
     )
     if PUBLISHED in set(frame["method"]):
         words += (
@@ -102,8 +102,8 @@ def _section(frame, name, words):
         "less than / as much as / more than the best other method on new rows. This method is "
         "chosen for each data set by its cost on the new rows, which favours it. The other TAO "
         "method is not among the other methods here, and TAO axis is compared with axis-aligned "
-        "ones. A dash: the method has no tree of this size on half of the data sets or more, which "
-        "count as losses. If k leaves alone exceed a budget, the data set is "
+        "ones. A dash: TAO has no tree of this size on at least half of the data sets. A data set "
+        "without a tree counts as a loss. If k leaves alone exceed a budget, the data set is "
         "left out, so that lines with fewer data sets cannot be compared with the others.",
         *(f"{name}:\n\n{markdown(_summary(frame, name))}" for name in OURS),
         figure(
@@ -148,9 +148,12 @@ _HOW_TO_READ = f"""
   new rows. At 0.7, cost + 1 % is about twice that of TAO. 1 % is added because costs can be 0;
   costs below -0.9 % count as -0.9 %. Several scalings of one data set (such as wine and raw wine)
   count as one data set here and in the test of significance.
-- **Significant**: p < {SIGNIFICANT} in Wilcoxon's signed-rank test with one value per data set,
-  after Holm's correction for the number of methods. To be better in many
-  splits of a few data sets is not enough.
+- **Significant**: p < {SIGNIFICANT} in
+  [Wilcoxon's signed-rank test](https://en.wikipedia.org/wiki/Wilcoxon_signed-rank_test) with one
+  value per data set.
+  [Holm's correction](https://en.wikipedia.org/wiki/Holm%E2%80%93Bonferroni_method) makes the test
+  stricter, because many methods are compared. To be better in many splits of a few data sets is
+  not enough.
 - **Rank**: mean rank over the data sets, 1 for the lowest cost. A method without a tree of this
   size has the last rank.
 """.strip()
