@@ -502,7 +502,7 @@ def test_which_setting_of_cart_gives_the_papers_figure():
         }
     )
     text = cart_words(ours, papers, ["letter"])
-    assert "is 1 of 2 (CART) and 1 of 2 (CART, entropy)." in text
+    assert "points: 1 of 2 (CART) and 1 of 2 (CART, entropy)." in text
     assert "letter with 26 leaves (31.00 instead of 30.00)" in text
     assert "On letter the free clustering is the same" in text
 

@@ -147,12 +147,19 @@ def _new_rows(frames):
         if method not in new or new.empty:
             continue
         beaten, others = better_than(new, method)
+        found_each, p_values = costs.against_all(new, method)
         rest = [other for other in others if other not in beaten]
+        better = [m for m in rest if found_each[m].mean > 0 and p_values[m] < costs.SIGNIFICANT]
+        level = [other for other in rest if other not in better]
+        exceptions = [f"not than {listed(level)}"] if level else []
+        if better:
+            is_one = len(better) == 1
+            exceptions.append(f"{listed(better)} {'is' if is_one else 'are'} better than it")
         found.append(
             f"{method}: median cost {number(median(seen[method]))} % on fitted and "
             f"{number(median(new[method]))} % on new rows; there it is [significantly]"
             f"({name}.md#how-to-read-this-page) better than {len(beaten)} of {len(others)} methods"
-            + (f" (not than {listed(rest)})." if 0 < len(rest) <= _MOST_UNBEATEN else ".")
+            + (f" ({'; '.join(exceptions)})." if 0 < len(rest) <= _MOST_UNBEATEN else ".")
         )
     if found:
         n_splits, n_sets = field.split_of(frame).nunique(), frame["data"].nunique()
@@ -234,7 +241,8 @@ def _times(frames):
         names = [name for name in ("ExShallow", "ExKMC", "TAO axis") if name in beside.index]
         ratios = [f"{name} {beside.loc[name, 'time']:.2g}" for name in names]
         found.append(
-            f"[Axis-aligned trees](field.md), as multiples of the time of CART: {listed(ratios)}."
+            "Axis-aligned trees, as multiples of the time of CART, mean over the data sets of [all "
+            f"methods](field.md): {listed(ratios)}."
         )
     return found
 
@@ -268,8 +276,8 @@ def _losses(frames):
     if found:
         found.append(
             f"All costs are on [new rows]({name}.md), and data sets are counted at {_MAIN_WORDS}. "
-            "A size without a tree of TAO counts as lost. TAO oblique and TAO axis are not compared "
-            "with each other, and TAO axis only with axis-aligned methods."
+            "A size without a tree of TAO counts as lost. TAO oblique and TAO axis are not "
+            "compared with each other, and TAO axis only with axis-aligned methods."
         )
     images = frames[field.NAME]
     images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]

@@ -30,8 +30,8 @@ def section(frame):
     papers = published(NAME)
     means = means_by_row(frame)
     parts = [
-        "Cost in percent of trees with equally many leaves. The figure that the paper prints for "
-        "the same method and number of leaves is in brackets; it has no rows for letter. *TAO "
+        "The table has the cost increase, in percent, of trees with the same number of leaves. In "
+        "brackets is the number in the paper, if it prints one; it has no rows for letter. *TAO "
         'axis* is `TAOClustering(split="axis")`. *Published*, if it was run, is '
         '`algorithm="published"`, which starts from the tree of ExKMC. A cost can be negative, '
         "because the free clustering "

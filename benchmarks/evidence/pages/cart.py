@@ -36,9 +36,8 @@ def cart_words(frame, papers, same_free=()):
         return ""
     text = (
         "*CART in the paper.* The paper fits scikit-learn's decision tree to the labels of the "
-        "free clustering. Of its settings, it states only `max_leaf_nodes`. The number of its "
-        f"costs that our settings reproduce within {SAME} percentage points is "
-        f"{listed(counts)}."
+        "free clustering. Of its settings, it states only `max_leaf_nodes`. Of its costs, our "
+        f"settings reproduce within {SAME} percentage points: {listed(counts)}."
     )
     if away:
         text += f" CART with the defaults differs on {listed(away)}."

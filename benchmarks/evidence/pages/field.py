@@ -46,7 +46,7 @@ def field_section(frame):
     if peers:
         words += (
             f" {listed(peers)} {'is a program' if len(peers) == 1 else 'are programs'} of other "
-            "authors, run in the same process on small data sets."
+            "authors, which were run on the small data sets only."
         )
     if "gemclus Kauri" in peers:
         words += (
@@ -140,7 +140,7 @@ _HOW_TO_READ = f"""
   leaves. *Parameters* are weights, thresholds and leaves, as in the TAO paper. *Numbers*
   also count the column of each weight of an oblique tree: a test of m columns counts 2m + 1, a test
   of an axis-aligned tree 2 (column and threshold), and a leaf 1. This count is the least favourable
-  one for oblique trees, whose fits were not told of it.
+  one for oblique trees: their fits limit parameters, not numbers.
 - **NMI**: median agreement of the clusters of the tree with the free clusters, on the fitted rows
   (normalised mutual information, 1 if they are equal). TAO moves the centres to lower the cost, so
   its clusters can differ from the free ones.
@@ -155,7 +155,7 @@ _HOW_TO_READ = f"""
   stricter, because many methods are compared. To be better in many splits of a few data sets is
   not enough.
 - **Rank**: mean rank over the data sets, 1 for the lowest cost. A method without a tree of this
-  size has the last rank.
+  size has the last rank, and one that was not run on all data sets has none.
 """.strip()
 
 
@@ -264,8 +264,8 @@ def _methods(frame, budget, text):
             cells[f"beside {name}"] = _effect_words(found.get(method), p_values.get(method))
         lines.append(cells)
     words = (
-        "The columns *beside* have the effect on new rows ± its standard error, and in brackets in "
-        "how many pairs of a data set and a split the TAO method costs less : more. Positive "
+        "The columns *beside* have the effect on new rows ± its standard error. In brackets are "
+        "two counts over all splits of all data sets: how often TAO costs less, and more. Positive "
         "effects are in favour of TAO; a star marks significant ones. *Sets* is the number of "
         "data sets on which the method has a tree of this size in all splits. Splits in which it "
         f"has none are left out of its effects. {_least_p(new)}"
@@ -285,7 +285,8 @@ def _least_p(table):
     return (
         f"With {n_sets} independent data sets and {counted(n_methods, 'comparison')} (one with the "
         f"other TAO method), the least possible p is {least:.2g}"
-        + (", so that no difference can be significant." if least >= SIGNIFICANT else ".")
+        + (", so that no difference can be significant" if least >= SIGNIFICANT else "")
+        + "; for methods with fewer data sets it is larger."
     )
 
 
