@@ -23,6 +23,7 @@ from sklearn.cluster import KMeans
 from sklearn.model_selection import train_test_split
 
 from benchmarks.datasets import DATASETS, load
+from benchmarks.evidence.pages.words import averaged
 from tao_cluster import DirectForm, TAOClustering
 
 _NO_ROUND, _FOUR_ROUNDS = ({"algorithm": DirectForm(search=search)} for search in ("none", "fast"))
@@ -90,11 +91,11 @@ def measured(setting, name, k, seen, new, parameters):
 
 def average(found):
     """Print means over splits and their standard errors for each data set and setting."""
-    print(f"{'data':8} {'means over splits':36} seen %         new %          parameters")
+    print(f"{'data':8} {'means over splits':36} seen %        new %         parameters")
     for (setting, name), runs in found.items():
         new, seen, sizes, _ = np.array(runs).T
-        cells = (f"{x.mean():.2f} +- {x.std(ddof=1) / len(x) ** 0.5:.2f}" for x in (seen, new))
-        print(f"{name:8} {setting:36} {'   '.join(cells)}   {sizes.mean():.0f}")
+        cells = f"{averaged(seen):13} {averaged(new):13} {sizes.mean():.0f}"
+        print(f"{name:8} {setting:36} {cells}")
 
 
 def compare(found, setting, other, names):

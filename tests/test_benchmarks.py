@@ -606,8 +606,10 @@ def test_published_algorithm_is_run_with_the_lambdas_of_the_default(tmp_path):
 
 
 def test_the_overview_names_tables_of_other_commits():
-    frames = {name: pd.DataFrame({"commit": ["a1"]}) for name in ("One", "Two", "Three")}
+    row = {"commit": ["a1"], "machine": ["here"]}
+    frames = {name: pd.DataFrame(row) for name in ("One", "Two", "Three")}
     assert coverage.state_words(frames) == "All tables were measured at commit `a1`."
-    frames["Two"] = pd.DataFrame({"commit": ["a1", "b2"]})
+    frames["Two"] = pd.DataFrame({"commit": ["a1", "b2+"], "machine": ["here", "there"]})
     text = coverage.state_words(frames)
     assert "2 of 3 were measured at commit `a1`, and the others (Two) at" in text
+    assert text.endswith("Uncommitted changes: `b2+`. The runs were made on 2 kinds of machines.")

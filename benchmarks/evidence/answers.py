@@ -12,11 +12,12 @@ from benchmarks.evidence.pages import oblique as oblique_page
 from benchmarks.evidence.pages import text as text_page
 from benchmarks.evidence.pages.costs import (
     OURS,
+    against_all,
     against_best,
-    better_than,
     budgets,
     by_split,
     losses,
+    verdict,
 )
 from benchmarks.evidence.pages.field import median
 from benchmarks.evidence.pages.readings import published_words
@@ -146,20 +147,17 @@ def _new_rows(frames):
         seen, new = (by_split(frame, _MAIN, column) for column in ("cost", "cost_new"))
         if method not in new or new.empty:
             continue
-        beaten, others = better_than(new, method)
-        found_each, p_values = costs.against_all(new, method)
-        rest = [other for other in others if other not in beaten]
-        better = [m for m in rest if found_each[m].mean > 0 and p_values[m] < costs.SIGNIFICANT]
-        level = [other for other in rest if other not in better]
+        others, worse, better = verdict(*against_all(new, method))
+        level = [other for other in others if other not in worse + better]
         exceptions = [f"not than {listed(level)}"] if level else []
         if better:
-            is_one = len(better) == 1
-            exceptions.append(f"{listed(better)} {'is' if is_one else 'are'} better than it")
+            verb = "is" if len(better) == 1 else "are"
+            exceptions.append(f"{listed(better)} {verb} better than it")
         found.append(
             f"{method}: median cost {number(median(seen[method]))} % on fitted and "
             f"{number(median(new[method]))} % on new rows; there it is [significantly]"
-            f"({name}.md#how-to-read-this-page) better than {len(beaten)} of {len(others)} methods"
-            + (f" ({'; '.join(exceptions)})." if 0 < len(rest) <= _MOST_UNBEATEN else ".")
+            f"({name}.md#how-to-read-this-page) better than {len(worse)} of {len(others)} methods"
+            + (f" ({'; '.join(exceptions)})." if 0 < len(level + better) <= _MOST_UNBEATEN else ".")
         )
     if found:
         n_splits, n_sets = field.split_of(frame).nunique(), frame["data"].nunique()

@@ -3,9 +3,7 @@
 import re
 from pathlib import Path
 
-import numpy as np
-from sklearn.datasets import load_digits
-
+from benchmarks.datasets import load
 from benchmarks.evidence.pages import oblique as oblique_page
 from benchmarks.evidence.pages.costs import OURS, by_split, means
 from benchmarks.evidence.pages.starts import with_starts
@@ -50,11 +48,10 @@ def _paper(frame):
     n_seeds = max(each["n_seeds"] for each in found)
     words = (
         "For each oblique tree in table 2 of the KDD 2022 paper, the table has our tree with the "
-        "fewest parameters "
-        "that costs no more: cost increase in percent and number of parameters (weights, "
-        "thresholds and leaves). NMI is the agreement with the clusters of k-means (1: equal). "
-        f"Ours are means ± standard errors of {counted(n_seeds, 'seed')} (`python -m benchmarks "
-        f"{oblique.NAME}`):"
+        "fewest parameters that costs no more: cost increase in percent and number of parameters "
+        "(weights, thresholds and leaves). NMI is the agreement with the clusters of k-means (1: "
+        f"equal). Ours are means ± standard errors of {counted(n_seeds, 'seed')} (`python -m "
+        f"benchmarks {oblique.NAME}`):"
     )
     lines = [
         {
@@ -62,7 +59,7 @@ def _paper(frame):
             "the paper's TAO": f"{number(each['paper'].cost)} %, {each['paper'].parameters:.0f}",
             "TAO oblique: cost %": averaged([tree["cost"] for tree in each["trees"]]),
             "parameters": averaged([tree["parameters"] for tree in each["trees"]], 0),
-            "NMI": number(float(np.mean([tree["nmi"] for tree in each["trees"]]))),
+            "NMI": oblique_page.agreement(each["trees"]),
         }
         for each in found
     ]
@@ -78,7 +75,7 @@ def _digits(frame):
         f"Methods on {title(_DATA)} with {shape['clusters']:.0f} clusters, with at most 30 or 100 "
         "parameters (axis-aligned trees: 10 or 34 leaves): cost increases in percent, means ± "
         f"standard errors of {counted(n_splits, 'split')} into {shape['rows']:.0f} fitted and "
-        f"{len(load_digits().data) - shape['rows']:.0f} new rows (`python -m benchmarks "
+        f"{len(load(_DATA)[0]) - shape['rows']:.0f} new rows (`python -m benchmarks "
         f"{field.NAME}`). ExShallow always has ten leaves:"
     )
     lines = []

@@ -108,13 +108,13 @@ def section(frame):
         "given. A seed counts if the default was run on the same machine: another processor adds "
         "numbers in another order, and the search then finds other trees."
     )
-    method += "\n\n" + folded("What the settings change", _meanings(found))
     parts = [
         _answer(found),
         words,
         search_words(found),
         _summary(found),
         method + _other_commits(frame),
+        folded("What the settings change", _meanings(found)),
     ]
     for data, part in frame.groupby("data", sort=False):
         default = part[part["method"] == DEFAULT]
@@ -172,42 +172,40 @@ def _meanings(found):
 
 def _answer(found):
     """Say which changes of the default make trees larger: a paragraph."""
-    ratios = {
-        name: size_of(found, name) for name in found if name not in (DEFAULT, PUBLISHED, *PENALTIES)
+    found = {
+        name: by_set
+        for name, by_set in found.items()
+        if name not in (DEFAULT, PUBLISHED, *PENALTIES)
     }
-    ratios = {name: each for name, each in ratios.items() if np.isfinite(each[0])}
-    larger = {
-        name: mean
-        for name, (mean, error) in ratios.items()
-        if mean > _LARGER and np.log(mean) > 2 * error
-    }
-    names = sorted(larger, key=larger.get, reverse=True)
-    parts = [f"{larger[name]:.2f} times as large with *{name}*" for name in names]
-    rest = [mean for name, (mean, _) in ratios.items() if name not in larger]
+    ratios = {name: size_of(found, name)[0] for name in found}
+    larger = sorted(_larger(found, "seen"), key=ratios.get, reverse=True)
+    parts = [f"{ratios[name]:.2f} times as large with *{name}*" for name in larger]
+    rest = [mean for name, mean in ratios.items() if name not in larger and np.isfinite(mean)]
     text = f"**Answer.** At equal cost, trees are {listed(parts)}." if parts else ""
     if rest:
         text += (
             f" The other {len(rest)} changes of the default change the size by factors from "
             f"{min(rest):.2f} to {max(rest):.2f}."
         )
-    short = [
-        f"*{name}* on {missed} of {len(by_set)}"
+    missed = {
+        name: sum(np.isnan(own.seen.ratio) for own in by_set.values())
         for name, by_set in found.items()
-        if name in ratios or all(np.isnan(own.seen.ratio) for own in by_set.values())
-        if name not in (DEFAULT, PUBLISHED, *PENALTIES)
-        if (missed := sum(np.isnan(own.seen.ratio) for own in by_set.values()))
-    ]
+    }
+    short = [f"*{name}* on {n} of {len(found[name])}" for name, n in missed.items() if n]
     if short:
         text += f" Some changes do not reach the costs of the default: {listed(short)} data sets."
-    new = {name: size_of(found, name, "new") for name in ratios}
-    worse = [
-        f"{mean:.2f} with *{name}*"
-        for name, (mean, error) in new.items()
-        if mean > _LARGER and np.log(mean) > 2 * error
-    ]
-    if worse:
-        text += f" At equal cost of new rows, the factors above {_LARGER} are {listed(worse)}."
+    new = [f"{size_of(found, name, 'new')[0]:.2f} with *{name}*" for name in _larger(found, "new")]
+    if new:
+        text += f" At equal cost of new rows, the factors above {_LARGER} are {listed(new)}."
     return text.strip()
+
+
+def _larger(found, kind):
+    """Return the settings whose trees are larger by more than two standard errors: list of str."""
+    sizes = {name: size_of(found, name, kind) for name in found}
+    return [
+        name for name, (mean, error) in sizes.items() if mean > _LARGER and np.log(mean) > 2 * error
+    ]
 
 
 def _other_commits(frame):

@@ -45,9 +45,9 @@ class Effect(NamedTuple):
 
 
 def budgets(name=None):
-    """Yield (budget, words) of all comparisons, or of those of one method that differ.
+    """Yield (budget, words) of all comparisons, or of those of one method.
 
-    Trees with tests of one column have as many numbers as parameters.
+    Numbers are left out for TAO axis, because its trees have as many numbers as parameters.
     """
     for times in TIMES:
         yield ("leaves", times), "k leaves" if times == 1 else f"{times}k leaves"
@@ -145,15 +145,31 @@ def against_all(table, name):
     return found, dict(zip(found, corrected.tolist(), strict=True))
 
 
-def better_than(table, name):
-    """Return the methods that a TAO method is significantly better than, and all others: two lists.
+class Verdict(NamedTuple):
+    """The other methods that a TAO method is compared with, without the other TAO method.
 
-    It is if the mean effect is negative and p < 0.05 after Holm's correction for all methods. The
-    other TAO method is in neither list.
+    Parameters
+    ----------
+    others : list of str, all of them
+    worse, better : list of str
+        Those that are significantly worse or better than the TAO method: p < 0.05 after Holm's
+        correction for all methods.
     """
-    found, p_values = against_all(table, name)
+
+    others: list
+    worse: list
+    better: list
+
+
+def verdict(found, p_values):
+    """Return the Verdict on a TAO method, from what :func:`against_all` returns."""
     others = [method for method in found if method not in OURS]
-    return [m for m in others if found[m].mean < 0 and p_values[m] < SIGNIFICANT], others
+    differ = [method for method in others if p_values[method] < SIGNIFICANT]
+    return Verdict(
+        others,
+        [method for method in differ if found[method].mean < 0],
+        [method for method in differ if found[method].mean > 0],
+    )
 
 
 def beside(frame, name, budget):

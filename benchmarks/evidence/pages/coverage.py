@@ -1,5 +1,7 @@
 """Where results come from: which planned runs a file has, their commits, machines and time."""
 
+import pandas as pd
+
 from benchmarks.evidence.measures import RESULT
 from benchmarks.evidence.pages.words import counted, listed, title
 from benchmarks.evidence.runs import KEY, keys
@@ -85,38 +87,49 @@ def commits_of(frame):
 def commit_warning(frame):
     """Warn if the rows do not come from one committed state of the packages; else ""."""
     commits = commits_of(frame)
-    changed = [commit for commit in commits if commit.endswith("+")]
-    texts = []
+    texts = _other_warnings(frame)
     if len(commits) > 1:
-        texts.append(f"These results were measured at {len(commits)} different commits.")
+        texts.insert(0, f"These results were measured at {len(commits)} different commits.")
+    return " ".join(["**Warning.**", *texts]) if texts else ""
+
+
+def _other_warnings(frame):
+    """Return warnings about uncommitted changes and several kinds of machines: list of str."""
+    changed = [commit for commit in commits_of(frame) if commit.endswith("+")]
+    texts = []
     if changed:
         texts.append(f"Uncommitted changes: {listed(f'`{commit}`' for commit in changed)}.")
     machines = _values(frame, "machine")
     if len(machines) > 1:
         texts.append(f"The runs were made on {len(machines)} kinds of machines.")
-    return " ".join(["**Warning.**", *texts]) if texts else ""
+    return texts
 
 
 def state_words(frames):
-    """Say how many tables were measured at one commit, and which were not: a sentence.
+    """Say which tables were measured at one commit, with warnings: a paragraph.
 
     Parameters
     ----------
     frames : dict of title to DataFrame, the tables that have been measured
     """
-    commits = {title: set(commits_of(frame)) for title, frame in frames.items()}
-    single = [each.copy().pop() for each in commits.values() if len(each) == 1]
+    commits = {title: commits_of(frame) for title, frame in frames.items()}
+    single = [first for first, *more in commits.values() if not more]
+    texts = _other_warnings(pd.concat(frames.values()))
     if not single:
-        return "**Warning.** Each table was measured at several commits."
+        texts.insert(0, "Each table was measured at several commits.")
+        return " ".join(["**Warning.**", *texts])
     main = max(single, key=single.count)
-    others = [title for title, each in commits.items() if each != {main}]
-    n_same = len(frames) - len(others)
+    others = [title for title, each in commits.items() if each != [main]]
     if not others:
-        return f"All tables were measured at commit `{main}`."
-    return (
-        f"**Warning.** The code differs between tables: {n_same} of {len(frames)} were measured at "
-        f"commit `{main}`, and the others ({listed(others)}) at commits that their pages name."
+        found = f"All tables were measured at commit `{main}`."
+        return " ".join([found, "**Warning.**", *texts]) if texts else found
+    texts.insert(
+        0,
+        f"The code differs between tables: {len(frames) - len(others)} of {len(frames)} were "
+        f"measured at commit `{main}`, and the others ({listed(others)}) at commits that their "
+        "pages name.",
     )
+    return " ".join(["**Warning.**", *texts])
 
 
 def _values(frame, name):

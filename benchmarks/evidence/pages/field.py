@@ -8,13 +8,13 @@ from benchmarks.evidence.pages.costs import (
     SIGNIFICANT,
     against_all,
     against_best,
-    better_than,
     budgets,
     by_split,
     fields,
     means,
     rivals,
     unscaled,
+    verdict,
 )
 from benchmarks.evidence.pages.ranks import ranking
 from benchmarks.evidence.pages.words import (
@@ -129,7 +129,7 @@ def _section(frame, name, words):
     return "\n\n".join(parts)
 
 
-# Of the pages of field and new-rows.
+# Of all pages of this module.
 _HOW_TO_READ = f"""
 - **Fitted, new**: cost increase in percent on the fitted and on the new rows, that is, the cost
   with the tree compared with the cost if each row went to its nearest free centre. ± is the
@@ -139,8 +139,8 @@ _HOW_TO_READ = f"""
   clusters. IMM, EMN, random cuts, DP tree, ExGreedy, ExShallow and the mixture tree always have k
   leaves. *Parameters* are weights, thresholds and leaves, as in the TAO paper. *Numbers*
   also count the column of each weight of an oblique tree: a test of m columns counts 2m + 1, a test
-  of an axis-aligned tree 2 (column and threshold), and a leaf 1. This count is the least favourable
-  one for oblique trees: their fits limit parameters, not numbers.
+  of an axis-aligned tree 2 (column and threshold), and a leaf 1. This count is hard on oblique
+  trees, and their fits limit parameters, not numbers.
 - **NMI**: median agreement of the clusters of the tree with the free clusters, on the fitted rows
   (normalised mutual information, 1 if they are equal). TAO moves the centres to lower the cost, so
   its clusters can differ from the free ones.
@@ -163,30 +163,36 @@ def _result(frame):
     """Say in words how the TAO methods compare on new rows."""
     budget, text = SHOWN[-1], dict(budgets())[SHOWN[-1]]
     new = by_split(frame, budget, "cost_new")
-    found = []
-    for name in OURS if len(new) else ():
-        if name in new:
-            better, others = better_than(new, name)
-            found.append(f"{name} is significantly better than {len(better)} of {len(others)}")
+    names = [name for name in OURS if len(new) and name in new]
+    found = [_verdict_words(name, *against_all(new, name)) for name in names]
     if not found:
         return "Not measured yet."
     return f"On new rows with at most {text}, {listed(found)} other methods."
+
+
+def _verdict_words(name, found, p_values):
+    others, worse, _ = verdict(found, p_values)
+    return f"{name} is significantly better than {len(worse)} of {len(others)}"
+
+
+def _agreement(frame, budget):
+    """Return the NMI of :func:`by_split`; NaN where a method has no tree."""
+    return by_split(frame, budget, "nmi").replace(np.inf, np.nan)
 
 
 def _summary(frame, name):
     """Return one row per budget for a TAO method."""
     lines = []
     for budget, text in budgets(name):
-        columns = ("cost", "cost_new", "nmi")
-        tables = {column: by_split(frame, budget, column) for column in columns}
-        if name not in tables["cost"]:
+        tables = [by_split(frame, budget, column) for column in ("cost", "cost_new")]
+        if name not in tables[0]:
             continue
-        tables["nmi"] = tables["nmi"].replace(np.inf, np.nan)
-        fitted, new, nmi = (number(median(tables[column][name])) for column in columns)
+        tables.append(_agreement(frame, budget))
+        fitted, new, nmi = (number(median(table[name])) for table in tables)
         lines.append(
             {
                 "budget": text,
-                "data sets": str(means(tables["cost"])[0].shape[0]),
+                "data sets": str(means(tables[0])[0].shape[0]),
                 "cost, fitted": fitted,
                 "cost, new": new,
                 "NMI": nmi,
@@ -252,12 +258,11 @@ def _methods(frame, budget, text):
         return folded(f"All methods at {text}", "No method has trees of this size.")
     ranks = _ranks(means(table)[0]), _ranks(means(new)[0])
     effects = {name: against_all(new, name) for name in OURS if name in new}
+    n_sets, agreement = np.isfinite(means(new)[0]).sum(), _agreement(frame, budget)
     lines = []
     for method in new:
-        n_sets = int(np.isfinite(means(new)[0][method]).sum())
-        cells = {"method": method, "sets": str(n_sets)}
-        agreement = by_split(frame, budget, "nmi")[method].replace(np.inf, np.nan)
-        cells["NMI"] = number(median(agreement))
+        cells = {"method": method, "sets": str(n_sets[method])}
+        cells["NMI"] = number(median(agreement[method]))
         for words, found in zip(("fitted", "new"), ranks, strict=True):
             cells[f"rank, {words}"] = number(found.get(method, np.nan), 1)
         for name, (found, p_values) in effects.items():
@@ -270,11 +275,8 @@ def _methods(frame, budget, text):
         "data sets on which the method has a tree of this size in all splits. Splits in which it "
         f"has none are left out of its effects. {_least_p(new)}"
     )
-    better = []
-    for name in effects:
-        beaten, others = better_than(new, name)
-        better.append(f"{name} is significantly better than {len(beaten)} of {len(others)}")
-    return folded(f"All methods at {text}: {listed(better)}", f"{words}\n\n{markdown(lines)}")
+    verdicts = [_verdict_words(name, *each) for name, each in effects.items()]
+    return folded(f"All methods at {text}: {listed(verdicts)}", f"{words}\n\n{markdown(lines)}")
 
 
 def _least_p(table):
