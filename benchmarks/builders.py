@@ -1,14 +1,15 @@
-"""CPU time of every builder in multiples of scikit-learn's decision tree, and how it grows.
+"""CPU time of every builder as a multiple of that of scikit-learn's tree, and how it grows.
 
     python -m benchmarks.builders
     python -m benchmarks.builders --rows 50000 --columns 20 --clusters 10 --repeats 3
     python -m benchmarks.builders --memory --rows 20000
 
-Blobs of a size, then of four times as many rows, columns and clusters. "x CART" is the CPU time of
-the build over that of DecisionTreeClassifier(max_leaf_nodes=k) on the labels of the reference in
-the same run; the last columns are by how many times the seconds grow. One thread, kernels compiled,
-best of some repeats that take turns. Trees of mixtures are built of parameters, not of rows.
---memory prints by how many bytes a row the process grows beside X (Linux), once each.
+The data are blobs of a given size, then of four times as many rows, columns and clusters. "x CART"
+is the CPU time of the build over that of DecisionTreeClassifier(max_leaf_nodes=k) on the labels of
+the reference in the same run. The last columns are the factors by which the seconds grow. One
+thread, compiled kernels, best of some repeats that take turns. Trees of mixtures are built from
+parameters, not from rows. With --memory, the table has the bytes per row by which the process grows
+in addition to X (Linux), measured once per builder.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 import greedy
+from benchmarks.evidence.pages.words import markdown
 from benchmarks.greedy import best_times
 from benchmarks.path import peak, reset_peak
 from greedy.mixture_tree import grow_mixture
@@ -73,15 +75,15 @@ def growths(size):
 
 
 def print_memory(rows, columns, clusters):
-    """Print a line for each builder."""
-    found = builds(rows, columns, clusters)
-    print(f"{rows} x {columns}, k={clusters}; X has {8 * columns} bytes a row")
+    """Print a table with one line per builder."""
+    found, lines = builds(rows, columns, clusters), []
     for name, build in found.items():
-        ctypes.CDLL(None).malloc_trim(0)  # what is free already would be used first
+        ctypes.CDLL(None).malloc_trim(0)  # otherwise memory that is free already is used first
         reset_peak()
         before = peak()
         build()
-        print(f"{name:20s} {(peak() - before) / rows:7.0f}", flush=True)
+        lines.append({"method": name, "bytes per row": f"{(peak() - before) / rows:.0f}"})
+    print(markdown(lines))
 
 
 def main():
@@ -91,7 +93,7 @@ def main():
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--clusters", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=2)
-    parser.add_argument("--memory", action="store_true", help="bytes a row in place of seconds")
+    parser.add_argument("--memory", action="store_true", help="bytes per row in place of seconds")
     options = parser.parse_args()
     size = (options.rows, options.columns, options.clusters)
     for build in builds(200, options.columns, options.clusters).values():

@@ -1,7 +1,7 @@
 """Cost of oblique trees whose tests have at most 1, 2 or 3 features, at equal parameters.
 
     python -m benchmarks.capped wine:10,20,40 breast_cancer:10,20,40 --seeds 5
-    python -m benchmarks.capped digits:40,60,100 avila/3000:10,20,40 --seeds 3
+    python -m benchmarks.capped digits:40,60 avila/3000:40
 
 prints a table row per data set and limit of parameters. A cell has the mean cost increase over the
 seeds in percent with its standard error, and in brackets the mean parameters and leaves of the
@@ -16,6 +16,7 @@ from unittest import mock
 import numpy as np
 
 from benchmarks.datasets import load
+from benchmarks.evidence.pages.words import averaged, markdown
 from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.optimize.split_kinds import Oblique
 
@@ -30,16 +31,16 @@ def main():
     parser.add_argument("--without-cart", action="store_true")
     options = parser.parse_args()
     heads = [f"{cap} feature{'s' * (cap > 1)}" if cap else "no cap" for cap in options.caps]
-    print(f"| data, parameters | {' | '.join(heads)} |")
-    print("|---" * (1 + len(heads)) + "|", flush=True)
+    lines = []
     for given in options.names:
         name, _, sizes = given.partition(":")
         X, k, _ = load(name.replace("/", ":"))
         for size in map(int, sizes.split(",")):
-            row = [f"{name.split('/')[0]}, {size}"]
             with mock.patch.object(Oblique, "default_start", start_of(options.without_cart)):
-                row += [cell(X, k, size, cap, options.seeds) for cap in options.caps]
-            print(f"| {' | '.join(row)} |", flush=True)
+                cells = [cell(X, k, size, cap, options.seeds) for cap in options.caps]
+            data = f"{name.split('/')[0].replace('_', ' ')}, {size}"
+            lines.append({"data, parameters": data, **dict(zip(heads, cells, strict=True))})
+    print(markdown(lines))
 
 
 def start_of(without_cart):
@@ -58,11 +59,8 @@ def cell(X, k, size, cap, n_seeds):
         algorithm = DirectForm(max_features_per_test=cap, search="fast")
         model = TAOClustering(k, max_parameters=size, algorithm=algorithm, random_state=seed).fit(X)
         found.append((model.cost_increase_, model.tree_.n_parameters, model.tree_.n_leaves))
-    cost, parameters, leaves = np.mean(found, axis=0)
-    error = ""
-    if n_seeds > 1:
-        error = f" ± {np.std(found, axis=0, ddof=1)[0] / np.sqrt(n_seeds):.2f}"
-    return f"{cost:.2f}{error} ({parameters:.0f}, {leaves:.0f})"
+    costs, parameters, leaves = np.array(found).T
+    return f"{averaged(costs)} ({parameters.mean():.0f}, {leaves.mean():.0f})"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python -m benchmarks.embedding mnist --components 10 --lambdas 100 300 1000 3000
 
-Cost is measured among the scores; every tree tests the pixels.
+The cost is that of the scores, and all trees test pixels. The trees of TAO are those of one path,
+and have the seconds of the whole path.
 """
 
 import argparse
@@ -24,7 +25,6 @@ def main():
 
     X, k, _ = load(options.name)
     scores = PCA(options.components, random_state=0).fit_transform(X)
-    print(f"{options.name} {X.shape} explains {scores.shape} of its PCA, k={k}")
     found = compare(
         X,
         k,

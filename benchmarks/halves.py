@@ -1,14 +1,13 @@
-"""What each step of an oblique fit does to rows that it has not seen, at equal parameters.
+"""Effect of each step of an oblique fit on new rows, at equal numbers of parameters.
 
     python -m benchmarks.halves digits --lambdas 0.3 0.8 2 4 8 --sizes 60 75 90 --splits 4
     python -m benchmarks.halves letter --depth 7 --lambdas 3 8 20 50 120 --sizes 130 200 300
 
 Half of the rows are fitted, with their own KMeans(k, n_init=10, random_state=0) as the free
-clustering; "new" is the cost on the other half. Costs are read off at some sizes between the trees
-of several lambda, and are means over splits and seeds, with the standard error of the new ones.
-The steps: nodes refitted on the features they have, and then tuned to the true cost, all on the
-rows alone; the same with all passes on the rows and noisy copies of them; and the search over
-structure after it.
+clustering. The others are new. Costs at the given sizes are interpolated between the trees of
+several values of lambda. They are means over the splits (of which each is the mean over the seeds),
+with standard errors. Each line of the table adds a step: refits of the nodes with less shrinkage,
+refits to the true cost, noisy copies of the rows in all passes, and the search over structures.
 """
 
 import argparse
@@ -18,6 +17,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
+from benchmarks.evidence.pages.words import averaged, markdown
 from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.optimize.oblique_search import optimize_exact, penalty_per_parameter, refit
 from tao_cluster.optimize.split_kinds import Oblique
@@ -60,23 +60,22 @@ class RowsAlone(Copies):
 
 
 STEPS = {
-    "refits": (Refits(), "fast"),
-    "true cost, rows alone": (RowsAlone(), "fast"),
-    "all passes, copies, too": (Copies(), "fast"),
-    "default": (Oblique(), "auto"),
-    "search, fast": (Oblique(), "fast"),
-    "search, thorough": (Oblique(), "thorough"),
+    "refits with less shrinkage": (Refits(), "fast"),
+    "and refits to the true cost": (RowsAlone(), "fast"),
+    "and noisy copies of the rows (the default)": (Copies(), "fast"),
+    'and the search, search="fast"': (Oblique(), "fast"),
+    'and the search, search="thorough"': (Oblique(), "thorough"),
 }
 
 
 def costs_at(sizes, triples):
-    """Seen and new costs at some sizes, between (parameters, seen, new): array (2, n)."""
+    """Interpolate (parameters, cost on fitted rows, cost on new rows): array (2, n_sizes)."""
     found = np.array(sorted(triples), dtype=float).T
     return np.array([np.interp(sizes, found[0], costs) for costs in found[1:]])
 
 
 def halves(X, k, n_splits):
-    """Rows seen, rows that are new, and the free clustering of the first, for each split."""
+    """Yield fitted rows, new rows, and the free clustering of the former, for each split."""
     for seed in range(n_splits):
         order = np.random.RandomState(seed).permutation(len(X))
         seen, new = X[order[: len(X) // 2]], X[order[len(X) // 2 :]]
@@ -84,7 +83,7 @@ def halves(X, k, n_splits):
 
 
 def main():
-    """Print a line a step."""
+    """Print a table with one line per step."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=DATASETS)
     parser.add_argument("--lambdas", type=float, nargs="+", required=True)
@@ -92,18 +91,18 @@ def main():
     parser.add_argument("--steps", choices=STEPS, nargs="+", default=list(STEPS)[:-1])
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
-    parser.add_argument("--rows", type=int, help="of the data, seen and new")
+    parser.add_argument("--rows", type=int, help="number of rows, fitted and new")
     parser.add_argument("--depth", type=int)
     options = parser.parse_args()
     X, k, depth = load(options.name, np.float32)
     X = X[np.random.RandomState(0).permutation(len(X))[: options.rows]]
     depth, parts = options.depth or depth, list(halves(X, k, options.splits))
-    print(f"{options.name}: {len(parts[0][0])} rows seen, k={k}, depth={depth}")
-    print(f"parameters {options.sizes}: cost on seen rows, on new ones")
+    lines = []
     for step in options.steps:
         kind, search = STEPS[step]
-        found, start = [], time.process_time()
+        costs, start = [], time.process_time()
         for seen, new, reference in parts:
+            found = []
             for seed in options.seeds:
                 terms = {
                     "reference": reference,
@@ -114,14 +113,18 @@ def main():
                 for lambda_ in options.lambdas:
                     model = TAOClustering(k, depth=depth, split=kind, lambda_=lambda_, **terms)
                     model.fit(seen)
-                    costs = (model.cost_increase_, model.cost_increase(new))
-                    triples.append((model.tree_.n_parameters, *costs))
+                    both = (model.cost_increase_, model.cost_increase(new))
+                    triples.append((model.tree_.n_parameters, *both))
                 found.append(costs_at(options.sizes, triples))
-        mean, error = np.mean(found, axis=0), np.std(found, axis=0)[1] / np.sqrt(len(found))
-        seconds = (time.process_time() - start) / len(found) / len(options.lambdas)
-        shown = " ".join(f"{cost:5.2f}" for cost in mean[0])
-        others = " ".join(f"{c:5.2f}+-{e:.2f}" for c, e in zip(mean[1], error, strict=True))
-        print(f"{step:24} {shown}   {others}   {seconds:.2f} CPU s a fit", flush=True)
+            costs.append(np.mean(found, axis=0))
+        n_fits = len(parts) * len(options.seeds) * len(options.lambdas)
+        line = {"steps": step}
+        for kind, of_kind in zip(("fitted", "new"), np.moveaxis(costs, 1, 0), strict=True):
+            for size, of_size in zip(options.sizes, of_kind.T, strict=True):
+                line[f"{kind} rows, {size:g} parameters"] = averaged(of_size)
+        line["CPU s per fit"] = f"{(time.process_time() - start) / n_fits:.1f}"
+        lines.append(line)
+    print(markdown(lines))
 
 
 if __name__ == "__main__":

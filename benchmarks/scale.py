@@ -1,17 +1,17 @@
-"""Fits to rows in blocks: their cost beside fits in memory, and how they grow with the rows.
+"""Fits to rows in blocks: their cost beside fits in memory, and their time and memory.
 
     python -m benchmarks.scale quality --sets mnist letter tails --seeds 0 1 2
     python -m benchmarks.scale growth --rows 1000000 10000000 100000000
     python -m benchmarks.scale parquet --rows 10000000
 
-quality: both fits have the same free centres and may have at most so many parameters; --size is
-that of the sample, a share of the rows (1: the default, of these sets all rows but of "tails").
-"tails" are 10 clusters of 10 % of 10^6 rows and 5 of 0.01 % in 20 columns, Student's t with 3
-degrees of freedom about the centres; found are the small ones that have a cluster of their own.
+quality: both fits have the same free centres and the same limit of parameters. --size is the size
+of the sample as a share of the rows (1: the default, which is all rows except for "tails"). "tails"
+are 10 clusters of 10 % of 10^6 rows and 5 of 0.01 % in 20 columns, with Student's t distribution (3
+degrees of freedom) around the centres. "small" counts the small ones with a cluster of their own.
 
-growth: float32 rows, made block by block in two worker processes (LocalCluster), 20 columns, 20
-clusters. A plain pass only makes the rows and sums them. Peaks are of the driver and of the largest
-worker. The exponent is the slope of seconds over rows, in logarithms.
+growth: float32 rows with 20 columns in 20 clusters, which two worker processes (LocalCluster) make
+block by block. A plain pass only makes the rows and sums them. Seconds are those of the clock. The
+memory is the peak of the main process and of the largest worker.
 
 parquet: the same rows in a file, read without Dask.
 """
@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.datasets import load
+from benchmarks.evidence.pages.words import markdown
 from tao_cluster import TAOClustering, outofcore
 
 _BLOCK_ROWS, _COLUMNS, _CLUSTERS = 200_000, 20, 20
@@ -143,7 +144,7 @@ def _plain(block, state):
 
 
 def measure(blocks, n_rows, n_passes):
-    """Fit, print a line, and return the seconds of the passes."""
+    """Fit, and return the line of a table."""
     counted = Counted(blocks)
     outofcore.sum_over_blocks(_plain, counted)
     outofcore.sum_over_blocks(_plain, counted)
@@ -153,60 +154,47 @@ def measure(blocks, n_rows, n_passes):
     seconds = time.perf_counter() - start
     plain = counted.seconds.pop("plain") / counted.passes.pop("plain")
     passes, within = sum(counted.passes.values()), sum(counted.seconds.values())
-    print(
-        f"{n_rows:11d} {seconds:8.1f} {passes:6d} {within:8.1f} {within / passes:8.2f} "
-        f"{plain:8.2f} {model.cost_increase_:8.3f} {model.tree_.n_parameters:5d}",
-        flush=True,
-    )
-    print(
-        "   ",
-        ", ".join(
-            f"{name} {n} x {counted.seconds[name] / n:.2f} s" for name, n in counted.passes.items()
-        ),
-        flush=True,
-    )
-    return within
+    return {
+        "rows": f"{n_rows:,}".replace(",", " "),
+        "fit, s": f"{seconds:.0f}",
+        "passes": passes,
+        "all passes, s": f"{within:.0f}",
+        "one pass, s": f"{within / passes:.1f}",
+        "plain pass, s": f"{plain:.1f}",
+        "cost, %": f"{model.cost_increase_:.2f}",
+        "parameters": model.tree_.n_parameters,
+    }
 
 
 def growth(options):
-    """Lines for growing numbers of rows on a local cluster of two workers."""
+    """Print a table for growing numbers of rows on a local cluster of two workers."""
     import dask.array as da
     from dask import delayed
     from distributed import Client, LocalCluster
 
     from tao_cluster.dask import dask_blocks
 
-    print(
-        f"{'rows':>11s} {'fit s':>8s} {'passes':>6s} {'in them':>8s} {'a pass':>8s} "
-        f"{'plain':>8s} {'cost %':>8s} {'size':>5s}"
-    )
+    lines = []
     with (
         LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        seconds = []
         for n_rows in options.rows:
             sizes = [min(_BLOCK_ROWS, n_rows - i) for i in range(0, n_rows, _BLOCK_ROWS)]
             parts = [
                 da.from_delayed(delayed(make_rows)(i, m), (m, _COLUMNS), np.float32)
                 for i, m in enumerate(sizes)
             ]
-            seconds.append(
-                measure(dask_blocks(da.concatenate(parts), client=client), n_rows, options.n_passes)
-            )
-            workers = max(client.run(peak_of_process).values())
-            driver = peak_of_process()
-            print(
-                f"    peak of the driver {driver / 1e9:.2f} GB, of a worker {workers / 1e9:.2f} GB"
-            )
-        if len(seconds) > 1:
-            slope = np.polyfit(np.log(options.rows), np.log(seconds), 1)[0]
-            last = np.log(seconds[-1] / seconds[-2]) / np.log(options.rows[-1] / options.rows[-2])
-            print(f"seconds of passes grow as n^{slope:.2f}, between the last two as n^{last:.2f}")
+            blocks = dask_blocks(da.concatenate(parts), client=client)
+            line = measure(blocks, n_rows, options.n_passes)
+            line["main process, GB"] = f"{peak_of_process() / 1e9:.2f}"
+            line["worker, GB"] = f"{max(client.run(peak_of_process).values()) / 1e9:.2f}"
+            lines.append(line)
+    print(markdown(lines))
 
 
 def parquet(options):
-    """The same from a file of Parquet."""
+    """Print the same from a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -219,9 +207,11 @@ def parquet(options):
             writer = writer or pq.ParquetWriter(path, table.schema)
             writer.write_table(table)
         writer.close()
-        print(f"{path.stat().st_size / 1e6:.0f} MB of Parquet, row groups of {_BLOCK_ROWS} rows")
-        measure(outofcore.blocks_of(path, n_jobs=options.n_jobs), n_rows, options.n_passes)
-        print(f"    peak {peak_of_process() / 1e9:.2f} GB")
+        blocks = outofcore.blocks_of(path, n_jobs=options.n_jobs)
+        line = measure(blocks, n_rows, options.n_passes)
+        line["file, MB"] = f"{path.stat().st_size / 1e6:.0f}"
+        line["peak, GB"] = f"{peak_of_process() / 1e9:.2f}"
+    print(markdown([line]))
 
 
 def main():

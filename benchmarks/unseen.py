@@ -1,19 +1,20 @@
-"""What trees cost on rows that they have not seen, by how lambda and the search were chosen.
+"""Cost of trees on new rows, for several ways to choose lambda and the search.
 
     python -m benchmarks.unseen digits letter mnist
     python -m benchmarks.unseen digits mice anuran avila fifa19 --rows 1600 --splits 3
 
 Half of the rows are fitted, with their own KMeans(k, n_init=10, random_state=0) as the free
-clustering; "new" is the cost on the other half, of the tree with its centres over that of the
-nearest free centre (`cost_increase(X_new)`). Seconds are CPU time, free clustering included.
+clustering. The others are new, and their cost is `cost_increase(X_new)`. The table has means over
+the splits and their standard errors. Seconds are CPU time, with the free clustering.
 
-With several splits, means and their standard errors over the splits follow. The last lines compare
-settings with another one: means over the data sets, with standard errors, of
-log((cost + 1 %) / (its cost + 1 %)) on new and on fitted rows, and of the logarithms of the
-ratios of sizes and times.
+With `--effects`, a second table compares settings: a setting with a comma in its name and the one
+whose name is the part before the comma. It has means over the data sets, with standard errors, of
+log((cost + 1 %) / (cost of the other setting + 1 %)) on new and on fitted rows, and of the
+logarithms of the ratios of sizes and times.
 """
 
 import argparse
+import sys
 import time
 import warnings
 from collections import defaultdict
@@ -23,14 +24,14 @@ from sklearn.cluster import KMeans
 from sklearn.model_selection import train_test_split
 
 from benchmarks.datasets import DATASETS, load
-from benchmarks.evidence.pages.words import averaged
+from benchmarks.evidence.pages.words import averaged, markdown, title
 from tao_cluster import DirectForm, TAOClustering
 
 _NO_ROUND, _FOUR_ROUNDS = ({"algorithm": DirectForm(search=search)} for search in ("none", "fast"))
 SETTINGS = {
-    "knee": {},
-    "knee, four rounds": _FOUR_ROUNDS,
-    "knee, validation=0.2": {"validation": 0.2},
+    "the knee": {},
+    "the knee, four rounds": _FOUR_ROUNDS,
+    "the knee, validation=0.2": {"validation": 0.2},
     "max_cost_increase=1": {"max_cost_increase": 1},
     "max_cost_increase=4": {"max_cost_increase": 4},
     "max_cost_increase=4, no round": {"max_cost_increase": 4, **_NO_ROUND},
@@ -43,16 +44,16 @@ _ADDED = np.array([1.0, 1.0, 0.0, 0.0])  # one percent to costs, before logarith
 
 
 def main():
-    """Print a line a setting and split, and the comparisons."""
+    """Print a table with one line per data set and setting, and the effects."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", choices=DATASETS, nargs="+")
-    parser.add_argument("--rows", type=int, help="of the data, fitted and new; default all")
-    parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--rows", type=int, help="number of rows, fitted and new; default all")
+    parser.add_argument("--splits", type=int, default=5, help="number of random splits")
     parser.add_argument("--settings", choices=SETTINGS, nargs="+", default=list(SETTINGS))
+    parser.add_argument("--effects", action="store_true", help="compare settings, too")
     options = parser.parse_args()
-    print(f"{'data':8} {'lambda by':36} seen %   new %  parameters  leaves  seconds")
     found = defaultdict(list)
     for name in options.names:
         X, k, depth = load(name)
@@ -62,53 +63,50 @@ def main():
             for setting in options.settings:
                 terms = SETTINGS[setting] | {"depth": depth, "random_state": split}
                 found[setting, name].append(measured(setting, name, k, *parts, terms))
-    if options.splits > 1:
-        average(found)
-    for setting in options.settings:
-        other = setting.partition(",")[0]
-        if other != setting and other in options.settings:
-            compare(found, setting, other, options.names)
+    print(markdown([line(*key, runs) for key, runs in found.items()]))
+    if options.effects:
+        pairs = ((setting, setting.partition(",")[0]) for setting in options.settings)
+        pairs = [(one, other) for one, other in pairs if other != one and other in options.settings]
+        print("\n" + markdown([effects(found, *pair, options.names) for pair in pairs]))
 
 
-def measured(setting, name, k, seen, new, parameters):
-    """Fit a tree, print a line, and return costs on new and seen rows, size and seconds."""
+def measured(setting, name, k, fitted, new, parameters):
+    """Fit a tree, and return costs on new and fitted rows, size and seconds."""
     reference = KMeans(k, n_init=10, random_state=0)
     model = TAOClustering(k, reference=reference, **parameters)
     start = time.process_time()
-    with warnings.catch_warnings(record=True) as told:  # goals that no tree meets
+    with warnings.catch_warnings(record=True) as caught:  # goals that no tree meets
         warnings.simplefilter("always")
-        model.fit(seen)
-    seconds, unseen = time.process_time() - start, model.cost_increase(new)
-    size = model.tree_.n_parameters
-    print(
-        f"{name:8} {setting:36} {model.cost_increase_:6.2f}  {unseen:6.2f}"
-        f"  {size:10d}  {model.tree_.n_leaves:6d}  {seconds:7.1f}",
-        *(str(warning.message) for warning in told),
-        flush=True,
-    )
-    return unseen, model.cost_increase_, size, seconds
+        model.fit(fitted)
+    seconds = time.process_time() - start
+    for warning in caught:
+        print(f"{name}, {setting}: {warning.message}", file=sys.stderr, flush=True)
+    return model.cost_increase(new), model.cost_increase_, model.tree_.n_parameters, seconds
 
 
-def average(found):
-    """Print means over splits and their standard errors for each data set and setting."""
-    print(f"{'data':8} {'means over splits':36} seen %        new %         parameters")
-    for (setting, name), runs in found.items():
-        new, seen, sizes, _ = np.array(runs).T
-        cells = f"{averaged(seen):13} {averaged(new):13} {sizes.mean():.0f}"
-        print(f"{name:8} {setting:36} {cells}")
+def line(setting, name, runs):
+    """Return the line of a data set and setting."""
+    new, fitted, sizes, seconds = np.array(runs).T
+    return {
+        "lambda chosen by": setting,
+        "data": title(name),
+        "fitted rows, %": averaged(fitted),
+        "new rows, %": averaged(new),
+        "parameters": averaged(sizes, 0),
+        "CPU s": averaged(seconds, 1),
+    }
 
 
-def compare(found, setting, other, names):
-    """Print the effects of a setting, relative to another one."""
-    effects = []
+def effects(found, setting, other, names):
+    """Return the line of the effects of a setting, relative to another one."""
+    differences = []
     for name in names:
         ours, theirs = (np.array(found[key, name]) for key in (setting, other))
         ours, theirs = (np.log(np.maximum(part, 0) + _ADDED) for part in (ours, theirs))
-        effects.append((ours - theirs).mean(axis=0))
-    means, errors = np.mean(effects, axis=0), np.std(effects, axis=0) / len(names) ** 0.5
+        differences.append((ours - theirs).mean(axis=0))
     kinds = ("new rows", "fitted rows", "size", "time")
-    parts = (f"{k} {m:+.3f} +- {e:.3f}" for k, m, e in zip(kinds, means, errors, strict=True))
-    print(f"{setting}, against {other}: " + ", ".join(parts))
+    cells = dict(zip(kinds, map(averaged, np.transpose(differences)), strict=True))
+    return {"setting": setting, "relative to": other, **cells}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from benchmarks.evidence.pages import costs
 from benchmarks.evidence.pages import oblique as oblique_page
 from benchmarks.evidence.pages import text as text_page
 from benchmarks.evidence.pages.costs import (
+    OTHER_OBLIQUE,
     OURS,
     against_all,
     against_best,
@@ -78,10 +79,10 @@ def overview_figures(frames):
         found.append(
             figure(
                 f"{prefix}_effects",
-                f"How much more the other methods cost than TAO oblique at {_MAIN_WORDS}, on "
-                "fitted (left) and on new rows (right): geometric means over data sets of (cost + "
-                "1 %) / (cost of TAO oblique + 1 %). Right of 1, the other method costs more; "
-                f"whiskers are standard errors. [Details]({name}.md)",
+                f"How many times as much the other methods cost as TAO oblique at {_MAIN_WORDS}, "
+                "on fitted (left) and on new rows (right). Right of 1, the other method costs "
+                "more. 1 % is added to all costs, because a cost can be 0. Geometric means over "
+                f"data sets; whiskers are standard errors. [Details]({name}.md)",
             )
         )
     if len(frames[field.NAME]):
@@ -117,15 +118,15 @@ def _reproduction(frames):
         if dominated:
             found.append(
                 f"[Table 2](kdd22-table2.md): for {len(whole)} of the {len(dominated)} printed "
-                "trees, every seed gives a tree with fewer parameters that costs no more."
+                "oblique trees, every seed gives a tree with fewer parameters that costs no more."
             )
         ours = oblique_page.reproduction(frames[oblique.NAME])
         if ours:
             n = oblique_page.reached(ours)[-1]
             found.append(
-                f'For {n} of the {len(ours)} printed trees, `algorithm="published"` gives a tree '
-                "whose cost and number of parameters are both within "
-                f"{oblique_page.REACHED[-1]:.0%} of the printed ones."
+                '`algorithm="published"`, our implementation of the paper\'s algorithm, '
+                f"reproduces the cost and the size of {n} of these {counted(len(ours), 'tree')} "
+                f"within {oblique_page.REACHED[-1]:.0%}. The others differ by more."
             )
         elif len(frames[readings.NAME]):
             found.append(f"{published_words(frames[readings.NAME])}. [Details](kdd22-readings.md)")
@@ -133,7 +134,7 @@ def _reproduction(frames):
         means = axis_page.means_by_row(with_starts(frames[axis.NAME]))
         rows, worse = axis_page.comparison(means, axis.TAO, "ExKMC")
         found.append(
-            f"[Table 1](kdd22-table1.md): TAO axis costs no more than ExKMC in "
+            "[Table 1](kdd22-table1.md): TAO axis costs no more than ExKMC in "
             f"{len(rows) - len(worse)} of {counted(len(rows), 'row')}."
         )
     return found
@@ -149,23 +150,24 @@ def _new_rows(frames):
             continue
         others, worse, better = verdict(*against_all(new, method))
         level = [other for other in others if other not in worse + better]
-        exceptions = [f"not than {listed(level)}"] if level else []
-        if better:
-            verb = "is" if len(better) == 1 else "are"
-            exceptions.append(f"{listed(better)} {verb} better than it")
-        found.append(
-            f"{method}: median cost {number(median(seen[method]))} % on fitted and "
-            f"{number(median(new[method]))} % on new rows; there it is [significantly]"
-            f"({name}.md#how-to-read-this-page) better than {len(worse)} of {len(others)} methods"
-            + (f" ({'; '.join(exceptions)})." if 0 < len(level + better) <= _MOST_UNBEATEN else ".")
+        text = (
+            f"{method} has a median cost of {number(median(seen[method]))} % on fitted rows and "
+            f"{number(median(new[method]))} % on new rows. There it is [significantly]"
+            f"({name}.md#how-to-read-this-page) better than {len(worse)} of {len(others)} methods."
         )
+        if level and len(level) <= _MOST_UNBEATEN:
+            text += f" It is about as good as {listed(level)}."
+        if better and len(better) <= _MOST_UNBEATEN:
+            verb = "is" if len(better) == 1 else "are"
+            text += f" {listed(better)} {verb} better."
+        found.append(text)
     if found:
         n_splits, n_sets = field.split_of(frame).nunique(), frame["data"].nunique()
-        found.insert(
-            0,
-            f"[Trees of at most {_MAIN_WORDS}]({name}.md) on {counted(n_sets, 'data set')}"
+        found.append(
+            f"These are trees of at most {_MAIN_WORDS} on [{counted(n_sets, 'data set')}]"
+            f"({name}.md)"
             + (" that played no part in the design" if name == new_rows.FRESH else "")
-            + f", {counted(n_splits, 'split')} each:",
+            + f", with {counted(n_splits, 'random split')} of each."
         )
     return found
 
@@ -224,15 +226,15 @@ def _times(frames):
         ratios = default["seconds"] / default["yardstick"]
         if spans:
             found.append(
-                f"With the defaults, [a fit](speed.md) takes {listed(spans)} of CPU time, "
-                f"{ratios.min():.1f} to {ratios.max():.0f} times as long as ten starts of k-means."
+                f"With the defaults, [a fit](speed.md) takes {listed(spans)} of CPU time. This is "
+                f"{ratios.min():.1f} to {ratios.max():.0f} times the time of k-means (ten starts)."
             )
         single = fits[fits["method"] == "TAO oblique, one lambda, no refits"]
         if len(single):
             least = single["seconds"] / single["yardstick"]
             found.append(
-                "A fit with one given lambda and without the final refits takes "
-                f"{least.min():.1f} to {least.max():.0f} times as long as these ten starts."
+                "With one given lambda and without the final refits, it is "
+                f"{least.min():.1f} to {least.max():.0f} times this time."
             )
     beside = costs.beside(frames[field.NAME], "CART", ("leaves", 2))
     if beside is not None:
@@ -246,11 +248,25 @@ def _times(frames):
 
 
 def _lost_of_all(frame, method):
-    """Count the losses to the best other method on new rows: "lost of all", over all budgets."""
-    sizes = [budget for budget, _ in budgets(method)]
-    duels = [against_best(frame, budget, method, "cost_new") for budget in sizes]
+    """Count the losses to the best other method on new rows over all sizes."""
+    duels = [against_best(frame, size, method, "cost_new") for size, _ in budgets(method)]
     duels = [each for each in duels if each is not None]
-    return f"{sum(e.losses for e in duels)} of {sum(e.wins + e.ties + e.losses for e in duels)}"
+    n_all = sum(each.wins + each.ties + each.losses for each in duels)
+    return f"{sum(each.losses for each in duels)} of {n_all} cases over all sizes"
+
+
+def _agreement(frame):
+    """Compare the agreement with the free clusters with that of other oblique trees."""
+    nmi = by_split(frame, _MAIN, "nmi").replace(np.inf, np.nan)
+    name, others = OURS[0], [each for each in OTHER_OBLIQUE if each in nmi]
+    higher = [each for each in others if name in nmi and median(nmi[each]) > median(nmi[name])]
+    if not higher:
+        return []
+    shown = listed(f"{each} ({number(median(nmi[each]))})" for each in higher)
+    return [
+        f"The clusters of {name} agree less with those of k-means (median NMI "
+        f"{number(median(nmi[name]))}) than the clusters of {shown}."
+    ]
 
 
 def _losses(frames):
@@ -265,18 +281,19 @@ def _losses(frames):
         rest = len(lost) - _MOST_LISTED
         more = [f"{rest} more"] if rest > 0 else []
         shown = listed(lost[:_MOST_LISTED] + more)
+        n_sets = on_new.wins + on_new.ties + on_new.losses
+        which = "The best other method" if method == OURS[0] else "Another axis-aligned method"
         found.append(
-            f"{method}: another method costs less on {len(lost)} of "
-            f"{on_new.wins + on_new.ties + on_new.losses} data sets"
+            f"{which} costs less than {method} on {len(lost)} of {counted(n_sets, 'data set')}"
             + (f" ({shown})" if lost else "")
-            + f", and in {_lost_of_all(frame, method)} comparisons over all sizes."
+            + f", and in {_lost_of_all(frame, method)}."
         )
     if found:
         found.append(
-            f"All costs are on [new rows]({name}.md), and data sets are counted at {_MAIN_WORDS}. "
-            "A size without a tree of TAO counts as lost. TAO oblique and TAO axis are not "
-            "compared with each other, and TAO axis only with axis-aligned methods."
+            f"These are costs on [new rows]({name}.md) with at most {_MAIN_WORDS}. A size without "
+            "a tree of TAO counts as a loss."
         )
+        found += _agreement(frame)
     images = frames[field.NAME]
     images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]
     if len(images):

