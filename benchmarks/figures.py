@@ -165,7 +165,7 @@ def _penalty_panels(left, right, frame):
             ax.plot(mu[is_along], own.loc[is_along, column], **line)
             ax.plot(mu[is_along].min() / 1.5, direct[column], **style)
     for ax in (left, right):
-        ax.set_xlabel("mu (point: the direct fit)")
+        ax.set_xlabel("mu (point: the first tree)")
         logarithmic(ax, "x")
     logarithmic(right, "y")
 

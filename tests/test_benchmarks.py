@@ -400,7 +400,9 @@ def test_answers_say_where_we_lose():
     *_, lost = answers.answers(frames)
     assert lost.question == "Where does it lose?"
     text = " ".join(lost.sentences)
-    assert "Another axis-aligned method costs less than TAO axis on 3 of 3 data sets (iris," in text
+    assert (
+        "other axis-aligned method costs less than TAO axis on 3 of 3 data sets (iris, wine" in text
+    )
 
 
 def test_corrected_p_values():

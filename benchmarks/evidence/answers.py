@@ -20,7 +20,7 @@ from benchmarks.evidence.pages.costs import (
     losses,
     verdict,
 )
-from benchmarks.evidence.pages.field import median
+from benchmarks.evidence.pages.field import costs_words, median
 from benchmarks.evidence.pages.readings import published_words
 from benchmarks.evidence.pages.starts import with_starts
 from benchmarks.evidence.pages.words import counted, figure, listed, number, title
@@ -117,16 +117,17 @@ def _reproduction(frames):
         whole = [row for row in dominated if len(row["trees"]) == row["n_seeds"]]
         if dominated:
             found.append(
-                f"[Table 2](kdd22-table2.md): for {len(whole)} of the {len(dominated)} printed "
-                "oblique trees, every seed gives a tree with fewer parameters that costs no more."
+                f"[Table 2](kdd22-table2.md) of the TAO paper has {len(dominated)} oblique trees. "
+                f"For {len(whole)} of them, every seed gives a tree with fewer parameters that "
+                "costs no more."
             )
         ours = oblique_page.reproduction(frames[oblique.NAME])
         if ours:
             n = oblique_page.reached(ours)[-1]
             found.append(
                 '`algorithm="published"`, our implementation of the paper\'s algorithm, '
-                f"reproduces the cost and the size of {n} of these {counted(len(ours), 'tree')} "
-                f"within {oblique_page.REACHED[-1]:.0%}. The others differ by more."
+                f"reproduces {n} of {counted(len(ours), 'tree')}: cost and size differ by at most "
+                f"{oblique_page.REACHED[-1]:.0%}."
             )
         elif len(frames[readings.NAME]):
             found.append(f"{published_words(frames[readings.NAME])}. [Details](kdd22-readings.md)")
@@ -134,8 +135,8 @@ def _reproduction(frames):
         means = axis_page.means_by_row(with_starts(frames[axis.NAME]))
         rows, worse = axis_page.comparison(means, axis.TAO, "ExKMC")
         found.append(
-            "[Table 1](kdd22-table1.md): TAO axis costs no more than ExKMC in "
-            f"{len(rows) - len(worse)} of {counted(len(rows), 'row')}."
+            "[Table 1](kdd22-table1.md) has axis-aligned trees. TAO axis costs no more than ExKMC "
+            f"in {len(rows) - len(worse)} of {counted(len(rows), 'row')}."
         )
     return found
 
@@ -143,17 +144,23 @@ def _reproduction(frames):
 def _new_rows(frames):
     """What trees of a limited size cost on rows that were not fitted."""
     name, frame = comparison_of(frames)
-    found = []
-    for method in OURS if len(frame) else ():
-        seen, new = (by_split(frame, _MAIN, column) for column in ("cost", "cost_new"))
-        if method not in new or new.empty:
-            continue
+    new = by_split(frame, _MAIN, "cost_new") if len(frame) else []
+    ours = [method for method in OURS if method in new] if len(new) else []
+    if not ours:
+        return []
+    n_splits, n_sets = field.split_of(frame).nunique(), frame["data"].nunique()
+    unseen = " that played no part in the design" if name == new_rows.FRESH else ""
+    found = [
+        f"On [{counted(n_sets, 'data set')}]({name}.md){unseen}, with {counted(n_splits, 'split')} "
+        f"of each, trees of at most {_MAIN_WORDS} have these median costs on new rows: "
+        f"{costs_words(new)}."
+    ]
+    for method in ours:
         others, worse, better = verdict(*against_all(new, method))
         level = [other for other in others if other not in worse + better]
         text = (
-            f"{method} has a median cost of {number(median(seen[method]))} % on fitted rows and "
-            f"{number(median(new[method]))} % on new rows. There it is [significantly]"
-            f"({name}.md#how-to-read-this-page) better than {len(worse)} of {len(others)} methods."
+            f"{method} is [significantly](comparisons.md#effects-and-significance) better than "
+            f"{len(worse)} of {len(others)} other methods on these rows."
         )
         if level and len(level) <= _MOST_UNBEATEN:
             text += f" It is about as good as {listed(level)}."
@@ -161,14 +168,6 @@ def _new_rows(frames):
             verb = "is" if len(better) == 1 else "are"
             text += f" {listed(better)} {verb} better."
         found.append(text)
-    if found:
-        n_splits, n_sets = field.split_of(frame).nunique(), frame["data"].nunique()
-        found.append(
-            f"These are trees of at most {_MAIN_WORDS} on [{counted(n_sets, 'data set')}]"
-            f"({name}.md)"
-            + (" that played no part in the design" if name == new_rows.FRESH else "")
-            + f", with {counted(n_splits, 'random split')} of each."
-        )
     return found
 
 
@@ -226,33 +225,33 @@ def _times(frames):
         ratios = default["seconds"] / default["yardstick"]
         if spans:
             found.append(
-                f"With the defaults, [a fit](speed.md) takes {listed(spans)} of CPU time. This is "
-                f"{ratios.min():.1f} to {ratios.max():.0f} times the time of k-means (ten starts)."
+                f"With the defaults, [a fit](speed.md) takes {listed(spans)} of CPU time: "
+                f"{ratios.min():.1f} to {ratios.max():.0f} times as long as ten starts of k-means."
             )
         single = fits[fits["method"] == "TAO oblique, one lambda, no refits"]
         if len(single):
             least = single["seconds"] / single["yardstick"]
             found.append(
-                "With one given lambda and without the final refits, it is "
-                f"{least.min():.1f} to {least.max():.0f} times this time."
+                "With one given lambda and without the final refits, it takes "
+                f"{least.min():.1f} to {least.max():.0f} times as long as ten starts of k-means."
             )
     beside = costs.beside(frames[field.NAME], "CART", ("leaves", 2))
     if beside is not None:
         names = [name for name in ("ExShallow", "ExKMC", "TAO axis") if name in beside.index]
         ratios = [f"{name} {beside.loc[name, 'time']:.2g}" for name in names]
         found.append(
-            "Axis-aligned trees, as multiples of the time of CART, mean over the data sets of [all "
-            f"methods](field.md): {listed(ratios)}."
+            "Axis-aligned methods take these multiples of the time of CART, on average over "
+            f"[data sets](field.md): {listed(ratios)}."
         )
     return found
 
 
 def _lost_of_all(frame, method):
-    """Count the losses to the best other method on new rows over all sizes."""
+    """Count the losses to the best other method on new rows over all sizes: "lost of all"."""
     duels = [against_best(frame, size, method, "cost_new") for size, _ in budgets(method)]
     duels = [each for each in duels if each is not None]
     n_all = sum(each.wins + each.ties + each.losses for each in duels)
-    return f"{sum(each.losses for each in duels)} of {n_all} cases over all sizes"
+    return f"{sum(each.losses for each in duels)} of {n_all}"
 
 
 def _agreement(frame):
@@ -272,7 +271,7 @@ def _agreement(frame):
 def _losses(frames):
     """Where other methods are better, and where fits are slow."""
     name, frame = comparison_of(frames)
-    found = []
+    found, all_sizes = [], []
     for method in OURS if len(frame) else ():
         on_new = against_best(frame, _MAIN, method, "cost_new")
         if on_new is None:
@@ -282,16 +281,17 @@ def _losses(frames):
         more = [f"{rest} more"] if rest > 0 else []
         shown = listed(lost[:_MOST_LISTED] + more)
         n_sets = on_new.wins + on_new.ties + on_new.losses
-        which = "The best other method" if method == OURS[0] else "Another axis-aligned method"
+        which = "method" if method == OURS[0] else "axis-aligned method"
         found.append(
-            f"{which} costs less than {method} on {len(lost)} of {counted(n_sets, 'data set')}"
-            + (f" ({shown})" if lost else "")
-            + f", and in {_lost_of_all(frame, method)}."
+            f"On [new rows]({name}.md) with at most {_MAIN_WORDS}, the best other {which} costs "
+            f"less than {method} on {len(lost)} of {counted(n_sets, 'data set')}"
+            + (f" ({shown})." if lost else ".")
         )
+        all_sizes.append(f"{_lost_of_all(frame, method)} comparisons ({method})")
     if found:
         found.append(
-            f"These are costs on [new rows]({name}.md) with at most {_MAIN_WORDS}. A size without "
-            "a tree of TAO counts as a loss."
+            f"Over all limits of size, these are {listed(all_sizes)}. A limit that TAO does not "
+            "meet counts as lost."
         )
         found += _agreement(frame)
     images = frames[field.NAME]

