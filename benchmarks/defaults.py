@@ -47,8 +47,8 @@ def parameters_at(front, cost):
     smaller = [pair for pair in front if pair[0] > cost and pair[1] < p]
     if not smaller:
         return p
-    dear, few = min(smaller)
-    share = np.log(cost / c) / np.log(dear / c)
+    higher, few = min(smaller)
+    share = np.log(cost / c) / np.log(higher / c)
     return float(p * (few / p) ** share)
 
 

@@ -6,8 +6,9 @@
 Half of the rows are fitted, with their own KMeans(k, n_init=10, random_state=0) as the free
 clustering. The others are new. Costs at the given sizes are interpolated between the trees of
 several values of lambda. They are means over the splits (of which each is the mean over the seeds),
-with standard errors. Each line of the table adds a step: refits of the nodes with less shrinkage,
-refits to the true cost, noisy copies of the rows in all passes, and the search over structures.
+with standard errors; "new, 60" is the cost on new rows with 60 parameters. Each line of the table
+adds a step: refits of the nodes with less shrinkage, refits to the true cost, noisy copies of the
+rows in all passes, and the search over structures.
 """
 
 import argparse
@@ -121,7 +122,7 @@ def main():
         line = {"steps": step}
         for kind, of_kind in zip(("fitted", "new"), np.moveaxis(costs, 1, 0), strict=True):
             for size, of_size in zip(options.sizes, of_kind.T, strict=True):
-                line[f"{kind} rows, {size:g} parameters"] = averaged(of_size)
+                line[f"{kind}, {size:g}"] = averaged(of_size)
         line["CPU s per fit"] = f"{(time.process_time() - start) / n_fits:.1f}"
         lines.append(line)
     print(markdown(lines))

@@ -21,27 +21,27 @@ class Comparison:
         too few are.
     error : float
         Standard error of its logarithm, by leaving out a seed at a time; NaN of fewer than three.
-    reached, dearer, cheaper : int
-        How many of the default's costs lie within the setting's range; for how many all of its
-        trees are dearer, or cheaper.
+    reached, above, below : int
+        How many of the default's costs lie within the range of the setting's costs, and for how
+        many all of its trees cost more, or less.
     """
 
     ratio: float
     error: float
     reached: int
-    dearer: int
-    cheaper: int
+    above: int
+    below: int
 
     @property
     def total(self):
         """How many costs the default's trees have."""
-        return self.reached + self.dearer + self.cheaper
+        return self.reached + self.above + self.below
 
     @property
     def counts(self):
-        """How many costs are reached, and what the others are: a text."""
+        """Return how many costs are reached, and whether the trees cost more or less else."""
         text = f"{self.reached} of {self.total}"
-        parts = [(self.dearer, "dearer"), (self.cheaper, "cheaper")]
+        parts = [(self.above, "above"), (self.below, "below")]
         return ", ".join([text, *(f"{n} {words}" for n, words in parts if n)])
 
 

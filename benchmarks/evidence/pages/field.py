@@ -11,6 +11,7 @@ from benchmarks.evidence.pages.costs import (
     budgets,
     by_split,
     fields,
+    losses,
     means,
     rivals,
     unscaled,
@@ -103,7 +104,10 @@ def _section(frame, name, words):
         f"[How to read the comparisons]({_KEY}) explains the limits of size and all columns.",
         "## Summary",
         _summary_words(frame),
-        *(f"{name}:\n\n{markdown(_summary(frame, name))}" for name in OURS),
+        *(
+            f"{name}:\n\n{markdown(_summary(frame, name))}\n\n{_lost_words(frame, name)}".strip()
+            for name in OURS
+        ),
         figure(
             f"{prefix}_effects",
             "How many times as much the other methods cost as TAO oblique at 100 parameters, on "
@@ -200,6 +204,14 @@ def _summary(frame, name):
             }
         )
     return lines
+
+
+def _lost_words(frame, name):
+    """Name the data sets on which the best other method costs less on new rows."""
+    lost = list(map(title, losses(frame, SHOWN[0], name)))
+    if not lost:
+        return ""
+    return f"At {dict(budgets())[SHOWN[0]]}, the best other method costs less on {listed(lost)}."
 
 
 def median(costs):

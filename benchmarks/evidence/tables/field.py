@@ -16,15 +16,15 @@ SMALL = ("iris", "wine", "breast_cancer", "digits", "mice", "anuran")
 LARGE = ("avila", "letter", "fifa19", "adult")
 # Of these, methods whose time grows fast with columns or rows are left out.
 IMAGES = ("mnist", "fashion_mnist")
-DEAR = ("cubt", "cltree", "kauri", "spex", "spex-oblique", "mixture")
+SLOW = ("cubt", "cltree", "kauri", "spex", "spex-oblique", "mixture")
 # CLTree and oblique SpEx take minutes a tree there.
-DEAR_IF_LARGE = ("cltree", "spex-oblique")
+SLOW_IF_LARGE = ("cltree", "spex-oblique")
 # Published programs of other authors are run on small data: one of them keeps an n x n kernel.
 OF_PEERS = ("iris", "wine", "breast_cancer", "digits", "mice")
 N_SPLITS, N_SEEDS = 5, 3
 RANDOM = ("tao-axis", "random-cuts", "mixture")  # and oblique TAO; others ignore the seed
 OBLIQUE, GOAL = "TAO oblique", "goal"
-# Sparse rows; of these, mixtures take none, and the dear ones are left out as on large sets.
+# Data of sparse rows. Mixtures do not support them, and slow methods are left out as on large data.
 SPARSE = ("newsgroups",)
 NOT_SPARSE = ("mixture",)
 # There the path of the default depth ends well before 300 parameters, its costs far above zero.
@@ -90,10 +90,10 @@ def split_of(frame):
 def left_out(data):
     """Names of the methods that are not run on a data set."""
     if data in IMAGES:
-        return DEAR
+        return SLOW
     if data in SPARSE:
-        return DEAR_IF_LARGE + NOT_SPARSE
-    return DEAR_IF_LARGE if data in LARGE else ()
+        return SLOW_IF_LARGE + NOT_SPARSE
+    return SLOW_IF_LARGE if data in LARGE else ()
 
 
 def _oblique(data, split, seed):
