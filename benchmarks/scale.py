@@ -162,7 +162,6 @@ def measure(blocks, n_rows, n_passes):
         "one pass, s": f"{within / passes:.1f}",
         "plain pass, s": f"{plain:.1f}",
         "cost, %": f"{model.cost_increase_:.2f}",
-        "parameters": model.tree_.n_parameters,
     }
 
 
@@ -187,7 +186,7 @@ def growth(options):
             ]
             blocks = dask_blocks(da.concatenate(parts), client=client)
             line = measure(blocks, n_rows, options.n_passes)
-            line["main process, GB"] = f"{peak_of_process() / 1e9:.2f}"
+            line["main, GB"] = f"{peak_of_process() / 1e9:.2f}"
             line["worker, GB"] = f"{max(client.run(peak_of_process).values()) / 1e9:.2f}"
             lines.append(line)
     print(markdown(lines))

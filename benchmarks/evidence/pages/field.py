@@ -96,12 +96,14 @@ def _section(frame, name, words):
     sets = frame["data"].unique()
     prefix = name.replace("-", "_")
     parts = [
+        f"**Result.** {_result(frame)}",
+        "## What is compared",
         f"{words}\n- *Data sets:* {listed(map(title, sets))}.\n"
         "- *Methods.* All costs are relative to the same free clustering of the fitted rows "
         "(k-means, best of ten starts). [Methods](../guide/methods.md) describes the methods; SpEx "
-        "oblique is our own extension of SpEx.",
-        f"**Result.** {_result(frame)}",
-        f"[How to read the comparisons]({_KEY}) explains the limits of size and all columns.",
+        "oblique is our own extension of SpEx.\n"
+        f"- *Columns.* [How to read the comparisons]({_KEY}) explains the limits of size and all "
+        "columns.",
         "## Summary",
         _summary_words(frame),
         *(
@@ -127,7 +129,7 @@ def _section(frame, name, words):
         )
         parts += ["## Costs against parameters", figure("field_fronts_new", f"New rows. {caption}")]
         parts.append(figure("field_fronts", f"Fitted rows. {caption}"))
-    parts += ["## Other budgets", *rest, "## All costs", *_all_costs(frame)]
+    parts += ["## Other limits of size", *rest, "## All costs", *_all_costs(frame)]
     return "\n\n".join(parts)
 
 
@@ -156,7 +158,7 @@ def _result(frame):
     if not names:
         return "Not measured yet."
     return (
-        f"Median costs on new rows with at most {text}: {costs_words(new)}. "
+        f"The median costs on new rows with at most {text} are {costs_words(new)}. "
         f"{listed(_verdict_words(name, *against_all(new, name)) for name in names)} other methods "
         f"there ([significance]({_KEY}#effects-and-significance))."
     )

@@ -128,7 +128,6 @@ def line(found):
         "paper: cost %, parameters, leaves": f"{number(paper.cost)}, {paper.parameters:.0f}, "
         f"{paper.leaves:.0f}",
         "times fewer": f"{np.mean(ratios):.1f}" if ratios else "-",
-        "seeds": f"{len(trees)} of {found['n_seeds']}",
     }
 
 
