@@ -24,46 +24,36 @@ from tao_cluster.optimize.oblique_search import optimize_exact, penalty_per_para
 from tao_cluster.optimize.split_kinds import Oblique
 
 
-class Copies(Oblique):
-    """No search over structure."""
-
-    def local_search(self, *args):
-        """No state."""
-        return iter(())
-
-
-class Refits(Copies):
-    """Refits alone, on the rows alone."""
+class Refits(Oblique):
+    """Refits with less shrinkage alone, without noisy copies and without search."""
 
     finds_with_copies = False
 
+    def local_search(self, *args):
+        """Skip the search over structures."""
+        return iter(())
+
     def refit(self, search, state, lambda_, is_rough=False):
-        """The refitted state."""
+        """Return the refitted state."""
         return refit(search, state, lambda_)
 
     def optimize_exact(self, search, state):
-        """The same state."""
+        """Skip the refits to the true cost."""
         return state
 
 
-class RowsAlone(Copies):
-    """Passes on the true cost of the rows that are seen."""
-
-    finds_with_copies = False
-
-    def refit(self, search, state, lambda_, is_rough=False):
-        """The refitted state."""
-        return refit(search, state, lambda_)
+class TrueCost(Refits):
+    """Refits with less shrinkage, then refits to the true cost of the rows."""
 
     def optimize_exact(self, search, state):
-        """The state after passes on the true cost of the rows."""
+        """Return the state after refits to the true cost."""
         return optimize_exact(search, state, penalty_per_parameter(search.problem, state))
 
 
 STEPS = {
     "refits with less shrinkage": (Refits(), "fast"),
-    "and refits to the true cost": (RowsAlone(), "fast"),
-    "and noisy copies of the rows (the default)": (Copies(), "fast"),
+    "and refits to the true cost": (TrueCost(), "fast"),
+    "and noisy copies of the rows (the default)": (Oblique(), "auto"),
     'and the search, search="fast"': (Oblique(), "fast"),
     'and the search, search="thorough"': (Oblique(), "thorough"),
 }

@@ -4,8 +4,8 @@
     python -m benchmarks.pages docs/guide/lambda.md     # those of one page
     python -m benchmarks.pages --only capped            # those whose command has this part
 
-A page has the command in a comment, and below it what the command has printed, with the commit of
-the packages:
+A page has the command in a comment, and below it the output of the command, with the commit of the
+packages:
 
     <!-- output: python -m benchmarks.labels digits -->
     ...
@@ -27,7 +27,8 @@ from benchmarks.evidence.provenance import provenance
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"<!-- output: (.+?) -->\n(.*?)<!-- end of output -->", flags=re.DOTALL)
-_CAPTION = "*Output of `{command}` at commit `{commit}`, {date}.*"
+# The commit is the last one that changed the packages, because their code gives the numbers.
+_CAPTION = "*Output of `{command}`, with the packages of commit `{commit}`, {date}.*"
 
 
 class Output(NamedTuple):
@@ -42,13 +43,8 @@ def outputs(page):
     return [Output(*found) for found in _BLOCK.findall(page)]
 
 
-def without_outputs(page):
-    """Return a page without the lines that commands have printed."""
-    return _BLOCK.sub("", page)
-
-
 def with_output(page, command, printed):
-    """Return a page in which the lines below a command are what it has printed now."""
+    """Return a page in which the lines below a command are its new output."""
 
     def block(found):
         text = shown(command, printed) if found[1] == command else found[2]
@@ -58,7 +54,7 @@ def with_output(page, command, printed):
 
 
 def shown(command, printed):
-    """Return the lines of a page for what a command has printed."""
+    """Return the lines of a page for the output of a command."""
     text = printed.strip("\n")
     if not text.startswith("|"):
         text = f"```text\n{text}\n```"
@@ -84,12 +80,16 @@ def main():
     parser.add_argument("pages", nargs="*", type=Path, help="default: all pages with commands")
     parser.add_argument("--only", default="", help="commands that have this part")
     options = parser.parse_args()
+    n_run = 0
     for path in options.pages or sorted(Path(ROOT, "docs").rglob("*.md")):
         for command, _ in outputs(path.read_text(encoding="utf-8")):
             if options.only in command:
                 printed = printed_by(command)
                 page = path.read_text(encoding="utf-8")  # it may have been edited meanwhile
                 path.write_text(with_output(page, command, printed), encoding="utf-8")
+                n_run += 1
+    if n_run == 0:
+        parser.error("No page has such a command.")
 
 
 if __name__ == "__main__":

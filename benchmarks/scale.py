@@ -229,7 +229,7 @@ def main():
         table = commands.add_parser(name)
         table.add_argument("--rows", nargs="+", type=int, default=rows)
         table.add_argument("--n-jobs", type=int, default=1)
-        table.add_argument("--n-passes", type=int, default=3, help="rounds of improvement")
+        table.add_argument("--n-passes", type=int, default=3, help="number of refinements")
         table.set_defaults(run=run)
     options = parser.parse_args()
     options.run(options)

@@ -123,7 +123,7 @@ def main():
     parser.add_argument("--columns", type=int, default=5)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     options = parser.parse_args()
-    # This measures trees that lose clusters or cost much, so that their warnings are no news.
+    # Trees that lose clusters or cost much are what this measures, so their warnings are ignored.
     warnings.simplefilter("ignore", UserWarning)
     with threadpool_limits(1):
         measure(cauchy(200, 2, np.random.default_rng(0)), 3, 0)  # compiles

@@ -75,11 +75,12 @@ def _fresh(frame):
     """Median costs of methods on fresh data, on fitted and on new rows."""
     n_splits, n_sets = split_of(frame).nunique(), frame["data"].nunique()
     words = (
-        f"The second table has {n_sets} data sets that played no part in the design, with "
-        f"{frame['clusters'].iloc[0]:.0f} clusters and {counted(n_splits, 'split')} of each into "
-        "fitted and new rows: median costs of trees with at most 30 or 100 parameters "
-        "(axis-aligned trees: 10 or 34 leaves; ExShallow has one leaf per cluster). A dash: no "
-        f"tree of this size on half of the data sets (`python -m benchmarks {new_rows.FRESH}`)."
+        "The second table has the costs of methods with at most 30 or 100 parameters "
+        "(axis-aligned: 10 or 34 leaves; ExShallow has one leaf per cluster), on fitted and on new "
+        f"rows. They are medians over {n_sets} data sets that played no part in the design, each "
+        f"with {frame['clusters'].iloc[0]:.0f} clusters and {counted(n_splits, 'split')} "
+        f"(`python -m benchmarks {new_rows.FRESH}`). SpEx oblique mostly has no tree of 30 "
+        "parameters."
     )
     tables = {
         f"{budget[1]}: {kind}": by_split(frame, budget, column)

@@ -33,9 +33,9 @@ def cart_words(frame, papers, same_free=()):
         return ""
     text = (
         "*CART in the paper.* The paper fits scikit-learn's decision tree to the labels of the "
-        "free clustering. The only setting that it states is `max_leaf_nodes`. We tried three "
-        f"settings. They reproduce these numbers of printed costs within {SAME} percentage points: "
-        f"{listed(counts)}."
+        "free clustering. The only setting that it states is `max_leaf_nodes`. We tried "
+        f"{len(counts)} settings. They reproduce these numbers of printed costs within {SAME} "
+        f"percentage points: {listed(counts)}."
     )
     if n_away and same_free:
         names = listed(map(title, same_free))

@@ -20,7 +20,8 @@ class Comparison:
         Parameters over the default's, geometric mean over the costs that are reached; NaN where
         too few are.
     error : float
-        Standard error of its logarithm, by leaving out a seed at a time; NaN of fewer than three.
+        Standard error of its logarithm, by leaving out one seed at a time; NaN with fewer than
+        three seeds.
     reached, above, below : int
         How many of the default's costs lie within the range of the setting's costs, and for how
         many all of its trees cost more, or less.
@@ -39,7 +40,7 @@ class Comparison:
 
     @property
     def counts(self):
-        """Return how many costs are reached, and whether the trees cost more or less else."""
+        """Return how many costs are reached, and for how many the trees cost more, or less."""
         text = f"{self.reached} of {self.total}"
         parts = [(self.above, "above"), (self.below, "below")]
         return ", ".join([text, *(f"{n} {words}" for n, words in parts if n)])

@@ -28,7 +28,7 @@ from benchmarks.evidence.pages.words import (
     title,
     with_error,
 )
-from benchmarks.evidence.tables.field import NAME, split_of
+from benchmarks.evidence.tables.field import NAME, PARAMETERS, split_of
 from benchmarks.evidence.tables.new_rows import FRESH, PUBLISHED
 from benchmarks.evidence.tables.new_rows import NAME as NEW_ROWS
 from benchmarks.evidence.tables.peers import PEERS
@@ -80,9 +80,10 @@ def new_rows_section(frame, name=NEW_ROWS, words=""):
     words += (
         f"- *Rows.* The samples are small. Each data set has {n_splits}: half of the rows, at most "
         "800, are fitted, and as many other rows are new.\n"
-        "- *Trees.* In each split, TAO oblique chooses among 13 fits: ten values of lambda and "
-        "three limits of size. Each other method whose size can be set chooses among six numbers "
-        "of leaves. All choices are made on the fitted rows."
+        "- *Trees.* For each split, TAO oblique has the trees of ten values of lambda, and those "
+        f"with `max_parameters` {listed(map(str, PARAMETERS))}. The other methods have trees with "
+        "six numbers of leaves, or one tree. For each limit of size, the tree of least cost on the "
+        "fitted rows within the limit counts."
     )
     if PUBLISHED in set(frame["method"]):
         words += (
@@ -112,10 +113,10 @@ def _section(frame, name, words):
         ),
         figure(
             f"{prefix}_effects",
-            "How many times as much the other methods cost as TAO oblique at 100 parameters, on "
-            "fitted (left) and on new rows (right). Right of 1, the other method costs more. 1 % "
-            "is added to all costs, because a cost can be 0. Geometric means over data sets with "
-            "standard errors.",
+            "Costs of the other methods relative to TAO oblique at 100 parameters, on fitted "
+            "(left) and on new rows (right). Right of 1, the other method costs more. 1 % is added "
+            "to all costs, because a cost can be 0. Geometric means over data sets with standard "
+            "errors.",
         ),
     ]
     texts = dict(budgets())
@@ -138,8 +139,8 @@ def _summary_words(frame):
     words = (
         "Costs are medians over the data sets. *Wins* counts the data sets on which TAO costs less "
         "than / as much as / more than the best other method on new rows "
-        f"([details]({_KEY}#wins)). A dash in place of a cost: TAO has no tree of this size on at "
-        "least half of the data sets."
+        f"([details]({_KEY}#wins)). A dash means that TAO has no tree of this size on at least "
+        "half of the data sets."
     )
     sizes = [means(by_split(frame, budget))[0].shape[0] for budget, _ in budgets()]
     if min(sizes) < max(sizes):
@@ -188,17 +189,17 @@ def _agreement(frame, budget):
 
 def _summary(frame, name):
     """Return one row per budget for a TAO method."""
-    lines = []
+    lines, n_all = [], frame["data"].nunique()
     for budget, text in budgets(name):
         tables = [by_split(frame, budget, column) for column in ("cost", "cost_new")]
         if name not in tables[0]:
             continue
         tables.append(_agreement(frame, budget))
         fitted, new, nmi = (number(median(table[name])) for table in tables)
+        n_sets = means(tables[0])[0].shape[0]
         lines.append(
             {
-                "limit": text,
-                "data sets": str(means(tables[0])[0].shape[0]),
+                "limit": text + (f" ({n_sets} data sets)" if n_sets < n_all else ""),
                 "cost, fitted": fitted,
                 "cost, new": new,
                 "NMI": nmi if np.isfinite(median(tables[0][name])) else "-",
@@ -213,7 +214,8 @@ def _lost_words(frame, name):
     lost = list(map(title, losses(frame, SHOWN[0], name)))
     if not lost:
         return ""
-    return f"At {dict(budgets())[SHOWN[0]]}, the best other method costs less on {listed(lost)}."
+    which = "method" if name == OURS[0] else "axis-aligned method"
+    return f"At {dict(budgets())[SHOWN[0]]}, the best other {which} costs less on {listed(lost)}."
 
 
 def median(costs):
@@ -284,22 +286,22 @@ def _methods(frame, budget, text):
         lines.append(cells)
     words = (
         f"The columns *effect* are positive if TAO costs less, and a star marks significant ones "
-        f"([details]({_KEY}#effects-and-significance)). {_least_p(new)}"
+        f"([details]({_KEY}#effects-and-significance)).{_power_words(new)}"
     )
     verdicts = [_verdict_words(name, *each) for name, each in effects.items()]
     return folded(f"All methods at {text}: {listed(verdicts)}", f"{words}\n\n{markdown(lines)}")
 
 
-def _least_p(table):
-    """Say which p value is the least that the test can give for all data sets of a table."""
+def _power_words(table):
+    """Say so if the data sets are too few for any significant difference; else ""."""
     n_sets = len(set(map(unscaled, table.index.get_level_values("data"))))
     n_methods = table.shape[1] - 1
-    least = min(1.0, n_methods * 2 / 2**n_sets)  # all effects of one sign
+    least = min(1.0, n_methods * 2 / 2**n_sets)  # the least possible p: all effects of one sign
+    if least < SIGNIFICANT:
+        return ""
     return (
-        f"With {n_sets} independent data sets and {counted(n_methods, 'comparison')} (one with the "
-        f"other TAO method), the least possible p is {least:.2g}"
-        + (", so that no difference can be significant" if least >= SIGNIFICANT else "")
-        + "; for methods with fewer data sets it is larger."
+        f" With {n_sets} independent data sets and {counted(n_methods, 'comparison')}, no "
+        "difference can be significant."
     )
 
 

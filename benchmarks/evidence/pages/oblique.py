@@ -192,13 +192,13 @@ def _published_part(frame):
             "parameters": averaged(each["trees"]["parameters"], 0),
             "paper: cost %, parameters": f"{number(each['paper'].cost)}, "
             f"{each['paper'].parameters:.0f}",
-            "difference": f"{each['distance']:.0%}",
+            "difference": f"{100 * each['distance']:.0f} %",
             "seeds": str(each["trees"]["seed"].nunique()),
         }
         for each in found
     ]
     counts = listed(
-        f"{n} within {most:.0%}" for n, most in zip(reached(found), REACHED, strict=True)
+        f"{n} within {100 * most:.0f} %" for n, most in zip(reached(found), REACHED, strict=True)
     )
     return [
         "## The published algorithm",
