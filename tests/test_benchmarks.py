@@ -611,7 +611,7 @@ def test_the_overview_names_tables_of_other_commits():
     assert coverage.state_words(frames) == "All tables were measured at commit `a1`."
     frames["Two"] = pd.DataFrame({"commit": ["a1", "b2+"], "machine": ["here", "there"]})
     text = coverage.state_words(frames)
-    assert "2 of 3 were measured at commit `a1`, and the others (Two) at" in text
+    assert "2 of 3 were measured at commit `a1`, and the other one (Two) at" in text
     assert "not committed: those of `b2+`." in text
     assert text.endswith("The runs were made on 2 kinds of machines.")
 

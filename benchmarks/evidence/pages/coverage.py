@@ -126,11 +126,12 @@ def state_words(frames):
     if not others:
         found = f"All tables were measured at commit `{main}`."
         return " ".join([found, "**Warning.**", *texts]) if texts else found
+    rest = "the others" if len(others) > 1 else "the other one"
     texts.insert(
         0,
         f"The code differs between tables: {len(frames) - len(others)} of {len(frames)} were "
-        f"measured at commit `{main}`, and the others ({listed(others)}) at commits that their "
-        "pages name.",
+        f"measured at commit `{main}`, and {rest} ({listed(others)}) at commits that "
+        f"{'their pages name' if len(others) > 1 else 'its page names'}.",
     )
     return " ".join(["**Warning.**", *texts])
 
