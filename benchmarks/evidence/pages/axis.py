@@ -37,7 +37,7 @@ def section(frame):
         '- *TAO axis* is `TAOClustering(split="axis")`, our axis-aligned search. Its costs are '
         f"means of {counted(n_seeds, 'seed')} ± standard errors. The other methods have no "
         "random part.\n"
-        '- *Published*, if it was run, is `algorithm="published"`, our implementation of the '
+        '- *Published*, if it was run, is `algorithm="published"`, our interpretation of the '
         "paper's algorithm, which starts from the tree of ExKMC. The number of the paper's TAO is "
         "beside it.\n"
         f"{_apart_words(frame, papers)}"

@@ -99,8 +99,7 @@ def _other_warnings(frame):
     texts = []
     if changed:
         texts.append(
-            "Some runs had changes of the code that were not committed: those of "
-            f"{listed(f'`{commit}`' for commit in changed)}."
+            "Some runs had changes of the code that were not committed (commits with a plus sign)."
         )
     machines = _values(frame, "machine")
     if len(machines) > 1:

@@ -81,8 +81,9 @@ def new_rows_section(frame, name=NEW_ROWS, words=""):
         f"- *Rows.* The samples are small. Each data set has {n_splits}: half of the rows, at most "
         "800, are fitted, and as many other rows are new.\n"
         "- *Trees.* For each split, TAO oblique has the trees of ten values of lambda, and those "
-        f"with `max_parameters` {listed(map(str, PARAMETERS))}. The other methods have trees with "
-        "six numbers of leaves, or one tree. For each limit of size, the tree of least cost on the "
+        f"with `max_parameters` {listed(map(str, PARAMETERS))}. TAO axis and the other "
+        "methods whose size can be set have trees with six numbers of leaves, and the rest have "
+        "one tree. For each limit of size, the tree of least cost on the "
         "fitted rows within the limit counts."
     )
     if PUBLISHED in set(frame["method"]):
@@ -139,8 +140,8 @@ def _summary_words(frame):
     words = (
         "Costs are medians over the data sets. *Wins* counts the data sets on which TAO costs less "
         "than / as much as / more than the best other method on new rows "
-        f"([details]({_KEY}#wins)). A dash means that TAO has no tree of this size on at least "
-        "half of the data sets."
+        f"([details]({_KEY}#wins)). If TAO has no tree of this size on a data set, its cost there "
+        "counts as infinite; a dash means that this is so on at least half of the data sets."
     )
     sizes = [means(by_split(frame, budget))[0].shape[0] for budget, _ in budgets()]
     if min(sizes) < max(sizes):
