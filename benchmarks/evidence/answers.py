@@ -255,15 +255,20 @@ def _agreement(frame):
     """Name the methods whose clusters agree more with the free clusters than those of TAO."""
     nmi = by_split(frame, _MAIN, "nmi").replace(np.inf, np.nan)
     name, others = OURS[0], [each for each in nmi if each not in OURS]
-    higher = [each for each in others if name in nmi and median(nmi[each]) > median(nmi[name])]
+    higher = [each for each in others if name in nmi and _is_higher(nmi[each], nmi[name])]
     if not higher:
         return []
     shown = listed(f"{each} ({number(median(nmi[each]))})" for each in higher)
     return [
-        f"There, the clusters of {shown} agree more with those of k-means (median [NMI]"
-        f"(comparisons.md#agreement-with-k-means)) than those of {name} "
+        f"With at most {_MAIN_WORDS}, the clusters of {shown} agree more with those of "
+        f"k-means (median [NMI](comparisons.md#agreement-with-k-means)) than those of {name} "
         f"({number(median(nmi[name]))})."
     ]
+
+
+def _is_higher(nmi, other):
+    """Return whether a median is higher than another one in the two digits that are shown."""
+    return round(median(nmi), 2) > round(median(other), 2)
 
 
 def _losses(frames):

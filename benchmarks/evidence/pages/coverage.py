@@ -44,7 +44,7 @@ def _grouped(seeds):
             method
         )
     return [
-        f"{data}: {', '.join(methods)} ({_seeds(missing)})"
+        f"{data}: {', '.join(map(repr, methods))} ({_seeds(missing)})"
         for (data, missing), methods in found.items()
     ]
 

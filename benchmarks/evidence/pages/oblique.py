@@ -214,7 +214,7 @@ def _published_part(frame):
 def cart_verdict(frame):
     """Which settings of CART give the paper's figures."""
     papers = published(NAME)
-    return cart_words(frame, papers[papers["method"] == "CART"], _same_free(frame))
+    return cart_words(frame, papers[papers["method"] == "CART"])
 
 
 def _same_free(frame):
