@@ -97,7 +97,7 @@ def test_quick_table_and_its_page(tmp_path):
     assert "2 of 2 means are within 0.03" in page
     assert "(laber21-table1.md)" in (tmp_path / "index.md").read_text()
     assert "3 of the 9 runs" in page
-    assert "breast cancer: IMM, ExGreedy, DPTree (seed 1)" in page
+    assert "breast cancer: 'IMM', 'ExGreedy', 'DPTree' (seed 1)" in page
     before = (tmp_path / "laber21-table1.csv").read_bytes()
     command.main(arguments)
     assert (tmp_path / "laber21-table1.csv").read_bytes() == before
@@ -476,7 +476,7 @@ def test_coverage_counts_what_is_missing():
     frame = pd.DataFrame([dict(zip(KEY, planned[0].key, strict=True))])
     text = coverage.coverage(frame, planned)
     assert "1 of the 3 runs" in text
-    assert "data: method (seeds 1 to 2)" in text
+    assert "data: 'method' (seeds 1 to 2)" in text
 
 
 def test_seconds_of_all_runs():
