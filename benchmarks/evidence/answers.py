@@ -16,12 +16,13 @@ from benchmarks.evidence.pages.costs import (
     against_best,
     budgets,
     by_split,
+    rival_words,
     verdict,
 )
-from benchmarks.evidence.pages.field import costs_words, median
+from benchmarks.evidence.pages.field import agreement_of, costs_words, median
 from benchmarks.evidence.pages.readings import published_words
 from benchmarks.evidence.pages.starts import with_starts
-from benchmarks.evidence.pages.words import counted, figure, listed, number, title
+from benchmarks.evidence.pages.words import counted, figure, listed, number, percent, title
 from benchmarks.evidence.tables import ablations, axis, field, new_rows, oblique, speed, text
 
 _MAIN = ("parameters", 100)  # the budget that stands for all
@@ -125,7 +126,7 @@ def _reproduction(frames):
             found.append(
                 '`algorithm="published"`, our interpretation of the paper\'s algorithm, '
                 f"reproduces {n} of the {len(ours)} trees that were run: cost and size differ by "
-                f"at most {100 * oblique_page.REACHED[-1]:.0f} %."
+                f"at most {percent(oblique_page.REACHED[-1])}."
             )
         elif len(frames[readings.NAME]):
             found.append(f"{published_words(frames[readings.NAME])}. [Details](kdd22-readings.md)")
@@ -253,22 +254,17 @@ def _lost_of_all(frame, method):
 
 def _agreement(frame):
     """Name the methods whose clusters agree more with the free clusters than those of TAO."""
-    nmi = by_split(frame, _MAIN, "nmi").replace(np.inf, np.nan)
-    name, others = OURS[0], [each for each in nmi if each not in OURS]
-    higher = [each for each in others if name in nmi and _is_higher(nmi[each], nmi[name])]
+    nmi, name = agreement_of(frame, _MAIN), OURS[0]
+    shown = {each: round(median(nmi[each]), 2) for each in nmi}
+    higher = [each for each in nmi if each not in OURS and shown[each] > shown.get(name, np.inf)]
     if not higher:
         return []
-    shown = listed(f"{each} ({number(median(nmi[each]))})" for each in higher)
     return [
-        f"With at most {_MAIN_WORDS}, the clusters of {shown} agree more with those of "
+        f"With at most {_MAIN_WORDS}, the clusters of "
+        f"{listed(f'{each} ({number(shown[each])})' for each in higher)} agree more with those of "
         f"k-means (median [NMI](comparisons.md#agreement-with-k-means)) than those of {name} "
-        f"({number(median(nmi[name]))})."
+        f"({number(shown[name])})."
     ]
-
-
-def _is_higher(nmi, other):
-    """Return whether a median is higher than another one in the two digits that are shown."""
-    return round(median(nmi), 2) > round(median(other), 2)
 
 
 def _losses(frames):
@@ -279,9 +275,8 @@ def _losses(frames):
         on_new = against_best(frame, _MAIN, method, "cost_new")
         if on_new is None:
             continue
-        which = "method" if method == OURS[0] else "axis-aligned method"
         main.append(
-            f"the best other {which} costs less than {method} on {on_new.losses} of "
+            f"the best other {rival_words(method)} costs less than {method} on {on_new.losses} of "
             f"{counted(on_new.wins + on_new.ties + on_new.losses, 'data set')}"
         )
         all_sizes.append(f"{_lost_of_all(frame, method)} ({method})")

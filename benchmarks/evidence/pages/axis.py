@@ -11,6 +11,7 @@ from benchmarks.evidence.pages.words import (
     listed,
     markdown,
     number,
+    percent,
     published,
     title,
 )
@@ -97,29 +98,25 @@ def _reproduced(frame):
         return ""
     off = np.array([abs(ours - printed) / max(printed, LEVEL) for _, ours, printed in found])
     level = np.array([abs(ours - printed) < LEVEL for _, ours, printed in found])
-    counts = listed(
-        f"{((off <= most) | level).sum()} within {100 * most:.0f} %" for most in REACHED
-    )
+    counts = listed(f"{((off <= most) | level).sum()} within {percent(most)}" for most in REACHED)
     return f"**Of {len(found)} printed costs, the published algorithm reproduces {counts}.**"
 
 
 def _apart_words(frame, papers):
     """Name the data sets on which our ExKMC differs from the paper's by more than 10 %."""
-    printed = papers[papers["method"] == "ExKMC"]
-    ours = frame[frame["method"] == "ExKMC"].groupby("data")
     apart = []
-    for data, part in ours:
+    for data, part in frame[frame["method"] == "ExKMC"].groupby("data"):
         pairs = [
-            (row.cost, _in_paper(printed, data, "ExKMC", row.point)) for row in part.itertuples()
+            (row.cost, _in_paper(papers, data, row.method, row.point)) for row in part.itertuples()
         ]
-        pairs = [(cost, other) for cost, other in pairs if other is not None]
-        if pairs and all(abs(cost - other) > REACHED[0] * other for cost, other in pairs):
+        off = [abs(cost / printed - 1) for cost, printed in pairs if printed is not None]
+        if off and min(off) > REACHED[0]:
             apart.append(title(data))
     if not apart:
         return ""
     return (
         f"- On {listed(apart)}, all costs of ExKMC differ from the printed ones by more than "
-        f"{100 * REACHED[0]:.0f} %, so the data or the free clustering of the paper are probably "
+        f"{percent(REACHED[0])}, so the data or the free clustering of the paper are probably "
         "not ours.\n"
     )
 

@@ -208,6 +208,11 @@ def rivals(table, name):
     return [other for other in others if name != "TAO axis" or other not in OTHER_OBLIQUE]
 
 
+def rival_words(name):
+    """Return what the methods of :func:`rivals` are called in a sentence."""
+    return "axis-aligned method" if name == "TAO axis" else "method"
+
+
 def best_rival(table, name):
     """Costs of the cheapest of the other methods that a TAO method is compared with."""
     return table[rivals(table, name)].min(axis=1)

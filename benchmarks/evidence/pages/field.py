@@ -13,6 +13,7 @@ from benchmarks.evidence.pages.costs import (
     fields,
     losses,
     means,
+    rival_words,
     rivals,
     unscaled,
     verdict,
@@ -183,7 +184,7 @@ def _verdict_words(name, found, p_values):
     return f"{name} is significantly better than {len(worse)} of {len(others)}"
 
 
-def _agreement(frame, budget):
+def agreement_of(frame, budget):
     """Return the NMI of :func:`by_split`; NaN where a method has no tree."""
     return by_split(frame, budget, "nmi").replace(np.inf, np.nan)
 
@@ -195,7 +196,7 @@ def _summary(frame, name):
         tables = [by_split(frame, budget, column) for column in ("cost", "cost_new")]
         if name not in tables[0]:
             continue
-        tables.append(_agreement(frame, budget))
+        tables.append(agreement_of(frame, budget))
         fitted, new, nmi = (number(median(table[name])) for table in tables)
         n_sets = means(tables[0])[0].shape[0]
         lines.append(
@@ -215,8 +216,8 @@ def _lost_words(frame, name):
     lost = list(map(title, losses(frame, SHOWN[0], name)))
     if not lost:
         return ""
-    which = "method" if name == OURS[0] else "axis-aligned method"
-    return f"At {dict(budgets())[SHOWN[0]]}, the best other {which} costs less on {listed(lost)}."
+    size, which = dict(budgets())[SHOWN[0]], rival_words(name)
+    return f"At {size}, the best other {which} costs less on {listed(lost)}."
 
 
 def median(costs):
@@ -275,7 +276,7 @@ def _methods(frame, budget, text):
         return folded(f"All methods at {text}", "No method has trees of this size.")
     ranks = _ranks(means(table)[0]), _ranks(means(new)[0])
     effects = {name: against_all(new, name) for name in OURS if name in new}
-    n_sets, agreement = np.isfinite(means(new)[0]).sum(), _agreement(frame, budget)
+    n_sets, agreement = np.isfinite(means(new)[0]).sum(), agreement_of(frame, budget)
     lines = []
     for method in new:
         cells = {"method": method, "sets": str(n_sets[method])}

@@ -12,6 +12,7 @@ from benchmarks.evidence.pages.words import (
     listed,
     markdown,
     number,
+    percent,
     published,
     title,
 )
@@ -192,12 +193,12 @@ def _published_part(frame):
             "parameters": averaged(each["trees"]["parameters"], 0),
             "paper: cost %, parameters": f"{number(each['paper'].cost)}, "
             f"{each['paper'].parameters:.0f}",
-            "difference": f"{100 * each['distance']:.0f} %",
+            "difference": percent(each["distance"]),
         }
         for each in found
     ]
     counts = listed(
-        f"{n} within {100 * most:.0f} %" for n, most in zip(reached(found), REACHED, strict=True)
+        f"{n} within {percent(most)}" for n, most in zip(reached(found), REACHED, strict=True)
     )
     return [
         "## The published algorithm",

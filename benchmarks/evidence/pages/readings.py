@@ -1,6 +1,6 @@
 """The page of kdd22-readings: interpretations of the KDD 2022 paper against its tables."""
 
-from benchmarks.evidence.pages.words import averaged, folded, markdown, number, title
+from benchmarks.evidence.pages.words import averaged, folded, markdown, number, percent, title
 from benchmarks.readings import RESULT, nearest, summary
 
 PUBLISHED = "constant, always"  # the interpretation of algorithm="published"
@@ -77,7 +77,7 @@ def _rows(frame, found):
                     "cost %": averaged(own["cost"]),
                     "parameters": averaged(own["parameters"], 0),
                     "leaves": number(row.leaves, 0),
-                    "difference": f"{row.distance:.0%}",
+                    "difference": percent(row.distance),
                 }
             )
     return tables

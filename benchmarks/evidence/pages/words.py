@@ -56,6 +56,11 @@ def number(value, digits=2):
     return f"{value:.{digits}f}"
 
 
+def percent(share):
+    """A share as a percentage without decimals."""
+    return f"{100 * share:.0f} %"
+
+
 def averaged(values, digits=2):
     """Mean and standard error of several values; of one, the value."""
     values = np.asarray(values, dtype=float)
