@@ -1,6 +1,6 @@
 """The evidence: measure the tables of papers and of related methods, and render the results.
 
-    python -m benchmarks all --data DIR --jobs 2     # all tables except kdd22-readings: two nights
+    python -m benchmarks all --data DIR --jobs 2     # all tables: two nights
     python -m benchmarks kdd22-table2 laber23-table2 --seeds 3
     python -m benchmarks new-rows --data DIR --sets folder --out OUT   # your own .npz files
     python -m benchmarks all --quick                 # small data, minutes; into build/quick
@@ -21,6 +21,7 @@ from benchmarks.evidence.catalogue import OTHER_NAMES, TABLES
 from benchmarks.evidence.free import Workshop
 from benchmarks.evidence.render import render
 from benchmarks.evidence.runs import execute
+from benchmarks.evidence.tables import peers
 from benchmarks.evidence.tables.plan import Plan
 
 ROOT = Path(__file__).parents[1]
@@ -60,12 +61,12 @@ def main(arguments=None):
     sets = files(options.data) if options.sets == ["folder"] else options.sets
     plan = Plan(options.seeds, options.quick, tuple(sets))
     asked = [OTHER_NAMES.get(name, name) for name in options.tables if name != "render"]
-    in_all = [name for name, table in TABLES.items() if table.is_in_all]
-    names = in_all if "all" in asked else list(dict.fromkeys(asked))
+    names = list(TABLES) if "all" in asked else list(dict.fromkeys(asked))
     workshop = Workshop(options.data, options.out / "cache")
     for name in names:
         runs = TABLES[name].runs(plan)
         runs = [run for run in runs if options.only in " | ".join(run.key)]
+        runs = [run for run in runs if peers.is_installed(run.method)]
         with threadpool_limits(limits=1):
             execute(runs, options.out, workshop, n_jobs=options.jobs, tell=_tell)
     render(options.out, options.quick)

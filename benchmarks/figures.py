@@ -44,7 +44,6 @@ STYLE = {
 # Methods that `compare` does not know. One path is the same method as oblique TAO.
 LOOKS = {
     oblique.PATH: method_look("TAO oblique"),
-    oblique.THOROUGH: Look("#00304D", "o", is_hollow=False),
     **dict.fromkeys((oblique.PUBLISHED, new_rows.PUBLISHED), Look("#E69F00", "s", is_hollow=False)),
     "ExKMC, base IMM": Look("#F4A582", "D", is_hollow=True),
     "gemclus Kauri": Look("#E3377C", "<", is_hollow=True),
@@ -110,11 +109,10 @@ def fronts(frame):
     figure, axes = grid(len(sets))
     for data, ax in zip(sets, axes, strict=True):
         part = frame[frame["data"] == data]
-        for method in (oblique.PATH, oblique.THOROUGH):
-            for i, (_, own) in enumerate(_sorted(part, method).groupby("seed")):
-                label = method if i == 0 else None
-                style = style_of(method) | {"marker": "", "lw": 0.8, "label": label}
-                ax.plot(own["parameters"], own["cost"], **style)
+        style = style_of(oblique.PATH) | {"marker": "", "lw": 0.8}
+        for i, (_, own) in enumerate(_sorted(part, oblique.PATH).groupby("seed")):
+            label = oblique.PATH if i == 0 else None
+            ax.plot(own["parameters"], own["cost"], label=label, **style)
         points = ("CART", "ExKMC", "IMM", "ExGreedy", "ExShallow")
         for method in (oblique.PUBLISHED, *points):
             own = part[part["method"] == method]

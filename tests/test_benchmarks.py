@@ -11,19 +11,31 @@ import pandas as pd
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import datasets, figures, readings
+from benchmarks import datasets, figures
 from benchmarks.evidence import answers, readme
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
-from benchmarks.evidence.pages import ablations, costs, coverage, field, oblique, ranks, words
+from benchmarks.evidence.measures import RESULT
+from benchmarks.evidence.pages import (
+    ablations,
+    costs,
+    coverage,
+    field,
+    oblique,
+    ranks,
+    readings,
+    words,
+)
 from benchmarks.evidence.pages.cart import cart_words
 from benchmarks.evidence.pages.equal_cost import compared
 from benchmarks.evidence.render import pages
 from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
 from benchmarks.evidence.tables import ablations as ablations_table
-from benchmarks.evidence.tables import new_rows
+from benchmarks.evidence.tables import field as field_table
+from benchmarks.evidence.tables import new_rows, peers
 from benchmarks.evidence.tables import oblique as oblique_table
 from benchmarks.evidence.tables.field import split_of
+from benchmarks.evidence.tables.mu_path import DIRECT_FIT
 from benchmarks.evidence.tables.plan import Plan
 from tao_cluster import TAOClustering
 from tao_cluster.comparison import METHODS
@@ -241,7 +253,7 @@ def test_splits_of_all_methods(tmp_path):
     assert len(of_tao.get_group("digits")) == 15
 
 
-def test_readings_are_compared_with_the_settings_of_the_paper(capsys):
+def test_interpretations_are_compared_with_the_settings_of_the_paper():
     """The mean over seeds of the nearest setting counts, but of two rows the setting is known."""
     rows = [
         ("letter", "depth=6, lambda=5", 0, 4.0, 500, 6.0),
@@ -252,19 +264,20 @@ def test_readings_are_compared_with_the_settings_of_the_paper(capsys):
         ("fifa19", "20 leaves", 0, 2.5, 58, 2.6),
     ]
     names = ["data", "setting", "seed", "cost", "parameters", "work", "method", "leaves"]
-    frame = [(*row[:5], readings.RESULT, "a", 9) for row in rows]
-    frame += [(*row[:3], row[5], 1, readings.DIRECT_FIT, "a", 9) for row in rows]
+    frame = [(*row[:5], RESULT, "a", 9) for row in rows]
+    frame += [(*row[:3], row[5], 1, DIRECT_FIT, "a", 9) for row in rows]
     frame = pd.DataFrame(frame, columns=names)
-    found = readings.nearest(frame).set_index(["data", "paper"])
-    assert found.loc[("letter", 4.06), "distance"] == pytest.approx(4.2 / 4.06 - 1)
-    assert found.loc[("letter", 9.94), "setting"] == "depth=5, lambda=0.1"
-    assert found.loc[("letter", 9.94), "distance"] == pytest.approx(1 - 300 / 523)
-    assert found.loc[("fashion_mnist", 5.22), "distance"] == pytest.approx(1 - 4.0 / 5.22)
-    readings.report(frame)
-    *_, summary = capsys.readouterr().out.splitlines()
-    cells = [cell.strip() for cell in summary.split("|")[1:-1]]
+    frame["setting"] += oblique_table.STARTS
+    found = oblique.reproduction(frame[frame["work"] == RESULT], "a")
+    found = {(each["paper"].data, each["paper"].cost): each for each in found}
+    assert found["letter", 4.06]["distance"] == pytest.approx(4.2 / 4.06 - 1)
+    assert found["letter", 9.94]["setting"].startswith("depth=5, lambda=0.1")
+    assert found["letter", 9.94]["distance"] == pytest.approx(1 - 300 / 523)
+    assert found["fashion_mnist", 5.22]["distance"] == pytest.approx(1 - 4.0 / 5.22)
+    page = readings.section(frame)
     # Letter at 4.06 % alone is within 10 %; the cost falls in 3 of 5 runs.
-    assert cells == ["a", "6", "1", "1", "2", "3 of 5", "FIFA19 20: 2.50 (2.53)"]
+    assert re.search(r"\| a +\| +6 \| +1 \| +1 \| +3 of 5 \|", page)
+    assert re.search(r"\| FIFA19 +\| +20 \| +2\.53 \| +2\.50 \|", page)
 
 
 def test_domination_asks_for_cost_and_size():
@@ -272,6 +285,47 @@ def test_domination_asks_for_cost_and_size():
     assert oblique.best(trees, 1.5, 753)["parameters"] == 600
     assert oblique.best(trees, 1.4, 753)["parameters"] == 700
     assert oblique.best(trees, 1.0, 753) is None
+
+
+def test_a_margin_asks_for_a_lower_cost():
+    """Of two seeds, one has a smaller tree that costs 0.3 less than the printed 7.90 %, 199."""
+    frame = pd.DataFrame(
+        {
+            "data": "mnist",
+            "method": oblique_table.PATH,
+            "seed": [0, 0, 1],
+            "cost": [7.8, 7.5, 7.7],
+            "parameters": [50, 80, 60],
+        }
+    )
+    plain, strict = (
+        next(oblique.dominating(frame, oblique_table.PATH, margin)) for margin in (0.0, 0.3)
+    )
+    assert [tree["parameters"] for tree in plain["trees"]] == [50, 60]
+    assert [tree["parameters"] for tree in strict["trees"]] == [80]
+    assert strict["n_seeds"] == 2
+    assert oblique.verdict([plain]).startswith("For 1 of 1 printed tree, each of our 2 seeds")
+    assert "1 of 2 seeds do" in oblique.verdict([strict])
+
+
+def test_counts_are_written_in_words():
+    assert words.out_of(16, 16, "method") == "all 16 methods"
+    assert words.out_of(0, 16, "method") == "none of 16 methods"
+    assert words.out_of(3, 9, "tree") == "3 of 9 trees"
+
+
+def test_programs_that_are_not_installed_are_planned_but_not_run(monkeypatch):
+    monkeypatch.setattr(peers.importlib.util, "find_spec", lambda name: None)
+    planned = field_table.runs(Plan(sets=("iris",)))
+    there = [run.method for run in planned if peers.is_installed(run.method)]
+    assert set(peers.PEERS) < {run.method for run in planned}
+    assert set(peers.PEERS).isdisjoint(there)
+    assert "TAO oblique" in there
+
+
+def test_a_folder_of_own_data_has_the_page_that_explains_the_columns(tmp_path):
+    found = pages(tmp_path)
+    assert f"p < {costs.SIGNIFICANT}" in found["comparisons.md"]
 
 
 def test_ranks_and_duels():
@@ -503,7 +557,7 @@ def test_which_setting_of_cart_gives_the_papers_figure():
         }
     )
     text = cart_words(ours, papers)
-    assert "points: 1 of 2 (CART) and 1 of 2 (CART, entropy)." in text
+    assert text.endswith("points: CART: 1 of 2; CART, entropy: 1 of 2.")
 
 
 def test_papers_figures_have_sources():

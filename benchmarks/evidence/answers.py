@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks import readings
 from benchmarks.evidence.pages import ablations as ablations_page
 from benchmarks.evidence.pages import axis as axis_page
 from benchmarks.evidence.pages import costs
@@ -20,9 +19,8 @@ from benchmarks.evidence.pages.costs import (
     verdict,
 )
 from benchmarks.evidence.pages.field import agreement_of, costs_words, median
-from benchmarks.evidence.pages.readings import published_words
 from benchmarks.evidence.pages.starts import with_starts
-from benchmarks.evidence.pages.words import counted, figure, listed, number, percent, title
+from benchmarks.evidence.pages.words import counted, figure, listed, number, out_of, title
 from benchmarks.evidence.tables import ablations, axis, field, new_rows, oblique, speed, text
 
 _MAIN = ("parameters", 100)  # the budget that stands for all
@@ -66,10 +64,9 @@ def overview_figures(frames):
         found.append(
             figure(
                 "fronts",
-                "Cost against parameters of oblique trees. A line has the trees of one seed for "
-                "all values of lambda; a star is a tree that the TAO paper prints. Lower and "
-                "further left is better. "
-                "[Details](kdd22-table2.md)",
+                "Cost against parameters of oblique trees. A line joins the trees of one seed for "
+                "all values of lambda. A star is a tree that the TAO paper prints. Lower and "
+                "further left is better. [Details](kdd22-table2.md)",
             )
         )
     name, frame = comparison_of(frames)
@@ -79,9 +76,9 @@ def overview_figures(frames):
             figure(
                 f"{prefix}_effects",
                 f"Costs of the other methods relative to TAO oblique at {_MAIN_WORDS}, on fitted "
-                "(left) and on new rows (right). Right of 1, the other method costs more. 1 % is "
-                "added to all costs, because a cost can be 0. Geometric means over data sets; "
-                f"whiskers are standard errors. [Details]({name}.md)",
+                "(left) and on new rows (right). Right of 1, the other method costs more. "
+                f"{costs.costs_caption()} Geometric means over data sets; whiskers are standard "
+                f"errors. [Details]({name}.md)",
             )
         )
     if len(frames[field.NAME]):
@@ -116,27 +113,15 @@ def _reproduction(frames):
         whole = [row for row in dominated if len(row["trees"]) == row["n_seeds"]]
         if dominated:
             found.append(
-                f"For {len(whole)} of the {len(dominated)} oblique trees in [table 2]"
-                "(kdd22-table2.md) of the TAO paper, every seed gives a tree that costs no more "
-                "and has fewer parameters. (The defaults were chosen on these data.)"
+                "[Table 2](kdd22-table2.md) of the TAO paper prints oblique trees. For "
+                f"{out_of(len(whole), len(dominated), 'tree')}, every seed finds a smaller tree "
+                "that costs no more. (The defaults were chosen on these data.)"
             )
         ours = oblique_page.reproduction(frames[oblique.NAME])
         if ours:
-            n = oblique_page.reached(ours)[-1]
-            found.append(
-                '`algorithm="published"`, our interpretation of the paper\'s algorithm, '
-                f"reproduces {n} of the {len(ours)} trees that were run: cost and size differ by "
-                f"at most {percent(oblique_page.REACHED[-1])}."
-            )
-        elif len(frames[readings.NAME]):
-            found.append(f"{published_words(frames[readings.NAME])}. [Details](kdd22-readings.md)")
+            found.append(oblique_page.reproduction_words(ours))
     if len(frames[axis.NAME]):
-        means = axis_page.means_by_row(with_starts(frames[axis.NAME]))
-        rows, worse = axis_page.comparison(means, axis.TAO, "ExKMC")
-        found.append(
-            "[Table 1](kdd22-table1.md) has axis-aligned trees. TAO axis costs no more than ExKMC "
-            f"in {len(rows) - len(worse)} of {counted(len(rows), 'row')}."
-        )
+        found.append(axis_page.beside_paper(frames[axis.NAME], "[table 1](kdd22-table1.md)"))
     return found
 
 
@@ -148,24 +133,24 @@ def _new_rows(frames):
     if not ours:
         return []
     n_splits, n_sets = field.split_of(frame).nunique(), frame["data"].nunique()
-    unseen = " that played no part in the design" if name == new_rows.FRESH else ""
+    is_fresh = name == new_rows.FRESH
+    unseen = " that were not used to develop the library" if is_fresh else ""
     found = [
-        f"On [{counted(n_sets, 'data set')}]({name}.md){unseen}, with {counted(n_splits, 'split')} "
-        f"of each, trees of at most {_MAIN_WORDS} have these median costs on new rows: "
-        f"{costs_words(new)}."
+        f"Median costs on new rows of [{counted(n_sets, 'data set')}]({name}.md){unseen} "
+        f"({counted(n_splits, 'split')} each, trees of at most {_MAIN_WORDS}): {costs_words(new)}."
     ]
     for method in ours:
         others, worse, better = verdict(*against_all(new, method))
         level = [other for other in others if other not in worse + better]
         text = (
-            f"{method} is [significantly](comparisons.md#effects-and-significance) better than "
-            f"{len(worse)} of {len(others)} other methods there."
+            f"{method} is [significantly](comparisons.md#effects-and-significance) better there "
+            f"than {out_of(len(worse), len(others), 'other method')}"
         )
         if level and len(level) <= _MOST_UNBEATEN:
-            text += f" The difference from {listed(level)} is not significant."
+            text += f", not significantly different from {listed(level)}"
         if better and len(better) <= _MOST_UNBEATEN:
-            text += f" {listed(better)} {'is' if len(better) == 1 else 'are'} better."
-        found.append(text)
+            text += f", and worse than {listed(better)}"
+        found.append(f"{text}.")
     return found
 
 
@@ -180,8 +165,8 @@ def _sizes(frames):
         if ratios:
             found.append(
                 f"The [trees of the TAO paper](kdd22-table2.md) have {min(ratios):.1f} to "
-                f"{max(ratios):.1f} times as many parameters as ours that cost no more (range "
-                "over trees and seeds)."
+                f"{max(ratios):.1f} times as many parameters as trees of ours that cost no more "
+                "(range over trees and seeds)."
             )
     if len(frames[text.NAME]):
         found += _documents(frames[text.NAME])
@@ -191,24 +176,28 @@ def _sizes(frames):
         mean, error = ablations_page.size_of(beside, name) if name in beside else nothing
         if np.isfinite(mean):
             found.append(
-                'At equal cost, trees of `algorithm="published"`, our interpretation of the '
-                f"paper's algorithm, have {ablations_page.ratio_words(mean, error)} "
-                "[times as many parameters](ablations.md) as those of the default."
+                'At equal cost, trees of `algorithm="published"` have '
+                f"{ablations_page.ratio_words(mean, error)} [times as many parameters]"
+                "(ablations.md) as those of the default."
             )
     return found
 
 
 def _documents(frame):
-    cart = frame[frame["method"] == "CART"]
-    if cart.empty:
+    cart, tao = (frame[frame["method"] == name] for name in ("CART", text.PATH))
+    pairs = [
+        (text_page.smallest(tao, row.cost)["parameters"].mean(), row.parameters)
+        for row in cart.sort_values("leaves").itertuples()
+    ]
+    pairs = [pair for pair in pairs if np.isfinite(pair[0])]
+    if not pairs:
         return []
-    largest = cart.loc[cart["leaves"].idxmax()]
-    sizes = text_page.smallest(frame[frame["method"] == text.PATH], largest["cost"])["parameters"]
-    if sizes.empty:
-        return []
+    n_smaller = sum(ours < theirs for ours, theirs in pairs)
+    ours, theirs = (listed(f"{size:.0f}" for size in sizes) for sizes in zip(*pairs, strict=True))
     return [
-        f"On [documents](kdd22-table3.md), a tree with {sizes.mean():.0f} parameters costs as "
-        f"much as a tree of CART with {largest['parameters']:.0f}."
+        f"On [documents](kdd22-table3.md), {counted(len(pairs), 'tree')} of CART have {theirs} "
+        f"parameters. Oblique trees that cost no more have {ours}, "
+        f"which is less for {out_of(n_smaller, len(pairs), 'tree')}."
     ]
 
 
@@ -219,11 +208,11 @@ def _times(frames):
         fits = frames[speed.NAME]
         fits = fits[fits["setting"] == "beside k-means"]
         default = fits[fits["method"] == "TAO oblique, defaults"]
-        spans = [f"{row.seconds:.0f} s on {title(row.data)}" for row in default.itertuples()]
+        spans = [f"{row.seconds:.1f} s on {title(row.data)}" for row in default.itertuples()]
         ratios = default["seconds"] / default["yardstick"]
         if spans:
             found.append(
-                f"With the defaults, [a fit](speed.md) takes {listed(spans)} of CPU time: "
+                f"CPU time of [a fit](speed.md) with the defaults: {listed(spans)}. This is "
                 f"{ratios.min():.1f} to {ratios.max():.0f} times as long as ten starts of k-means."
             )
         single = fits[fits["method"] == "TAO oblique, one lambda, no refits"]
@@ -238,8 +227,8 @@ def _times(frames):
         names = [name for name in ("ExShallow", "ExKMC", "TAO axis") if name in beside.index]
         ratios = [f"{name} {beside.loc[name, 'time']:.2g}" for name in names]
         found.append(
-            "Axis-aligned methods take these multiples of the time of CART, on average over "
-            f"[data sets](field.md): {listed(ratios)}."
+            "Times of axis-aligned methods relative to CART, on average over [data sets]"
+            f"(field.md): {listed(ratios)}."
         )
     return found
 
@@ -252,6 +241,19 @@ def _lost_of_all(frame, method):
     return f"{sum(each.losses for each in duels)} of {n_all}"
 
 
+def _least_favourable(frame, method):
+    """Name the limit at which a method is significantly better than the fewest others."""
+    found = {}
+    for budget, words in budgets(method):
+        new = by_split(frame, budget, "cost_new")
+        if len(new) and method in new:
+            others, worse, _ = verdict(*against_all(new, method))
+            found[words] = len(worse), len(others)
+    words = min(found, key=lambda each: found[each])
+    methods = out_of(*found[words], "method")
+    return f"{method} is significantly better than {methods} at its worst limit ({words})"
+
+
 def _agreement(frame):
     """Name the methods whose clusters agree more with the free clusters than those of TAO."""
     nmi, name = agreement_of(frame, _MAIN), OURS[0]
@@ -260,34 +262,34 @@ def _agreement(frame):
     if not higher:
         return []
     return [
-        f"With at most {_MAIN_WORDS}, the clusters of "
-        f"{listed(f'{each} ({number(shown[each])})' for each in higher)} agree more with those of "
-        f"k-means (median [NMI](comparisons.md#agreement-with-k-means)) than those of {name} "
-        f"({number(shown[name])})."
+        "Some methods agree more with the clusters of k-means (median "
+        f"[NMI](comparisons.md#agreement-with-k-means) at {_MAIN_WORDS}): "
+        f"{listed(f'{each} {number(shown[each])}' for each in higher)}, against "
+        f"{number(shown[name])} for {name}."
     ]
 
 
 def _losses(frames):
     """Where other methods are better, and where fits are slow."""
     name, frame = comparison_of(frames)
-    found, main, all_sizes = [], [], []
+    found, main, all_sizes, least = [], [], [], []
     for method in OURS if len(frame) else ():
         on_new = against_best(frame, _MAIN, method, "cost_new")
         if on_new is None:
             continue
         main.append(
-            f"the best other {rival_words(method)} costs less than {method} on {on_new.losses} of "
+            f"some other {rival_words(method)} costs less than {method} on {on_new.losses} of "
             f"{counted(on_new.wins + on_new.ties + on_new.losses, 'data set')}"
         )
-        all_sizes.append(f"{_lost_of_all(frame, method)} ({method})")
+        all_sizes.append(f"{_lost_of_all(frame, method)} comparisons with {method}")
+        least.append(_least_favourable(frame, method))
     if main:
         found.append(
-            f"On [new rows]({name}.md#summary) with at most {_MAIN_WORDS}, {listed(main)}."
+            f"On [new rows]({name}.md#summary) with at most {_MAIN_WORDS}, {listed(main)}. Over "
+            "all [limits of size](comparisons.md#limits-of-size), the best other method wins "
+            f"{listed(all_sizes)}."
         )
-        found.append(
-            "With all [limits of size](comparisons.md#limits-of-size) on all these data sets, TAO "
-            f"loses {listed(all_sizes)} comparisons. A limit that it does not meet counts as lost."
-        )
+        found.append(f"{listed(least)}.")
         found += _agreement(frame)
     images = frames[field.NAME]
     images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]

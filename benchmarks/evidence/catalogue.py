@@ -13,7 +13,6 @@ import benchmarks.evidence.pages.oblique as oblique_page
 import benchmarks.evidence.pages.readings as readings_page
 import benchmarks.evidence.pages.speed as speed_page
 import benchmarks.evidence.pages.text as text_page
-from benchmarks import readings
 from benchmarks.evidence.tables import (
     ablations,
     axis,
@@ -23,6 +22,7 @@ from benchmarks.evidence.tables import (
     mu_path,
     new_rows,
     oblique,
+    readings,
     speed,
     text,
 )
@@ -42,8 +42,6 @@ class Table:
         What the page answers, for the list of pages.
     runs : callable of Plan -> list of Run
     section : callable of DataFrame, the rows of the file -> str, Markdown
-    is_in_all : bool
-        Whether `python -m benchmarks all` runs it.
     """
 
     name: str
@@ -51,21 +49,22 @@ class Table:
     question: str
     runs: Callable
     section: Callable
-    is_in_all: bool = True
 
 
 _ALL = (
     Table(
         oblique.NAME,
         "Oblique trees of the TAO paper",
-        "Are the trees of its table 2 reached, and with how many parameters?",
+        "Do our trees cost no more than those in table 2 of the TAO paper, and how many parameters "
+        "do they need?",
         oblique.runs,
         oblique_page.section,
     ),
     Table(
         axis.NAME,
         "Axis-aligned trees of the TAO paper",
-        "What do axis-aligned trees of equal size cost (its table 1)?",
+        "What do axis-aligned trees cost, compared with those of equal size in table 1 of the TAO "
+        "paper?",
         axis.runs,
         axis_page.section,
     ),
@@ -73,9 +72,8 @@ _ALL = (
         readings.NAME,
         "Interpretations of the TAO paper",
         "Which choices that the paper leaves open reproduce its tables?",
-        readings.planned,
+        readings.runs,
         readings_page.section,
-        is_in_all=False,
     ),
     Table(
         mu_path.NAME,
@@ -94,21 +92,21 @@ _ALL = (
     Table(
         field.NAME,
         "All methods",
-        "What do all methods cost at equal size, on fitted and on new rows?",
+        "What do trees of all methods cost at equal size, on fitted and on new rows?",
         field.runs,
         field_page.field_section,
     ),
     Table(
         new_rows.NAME,
         "All methods on small samples",
-        "What do they cost with at most 800 fitted rows and as many new ones?",
+        "What do trees of all methods cost with at most 800 fitted rows and as many new ones?",
         new_rows.runs,
         field_page.new_rows_section,
     ),
     Table(
         new_rows.FRESH,
         "All methods on fresh data",
-        "What do they cost on data that played no part in the design?",
+        "What do trees of all methods cost on data that were not used to develop the library?",
         new_rows.fresh_runs,
         field_page.fresh_section,
     ),
@@ -136,14 +134,14 @@ _ALL = (
     Table(
         laber.NAME_21,
         "One leaf per cluster, 2021",
-        "Are IMM and ExGreedy those of table 1 of Laber & Murtinho (2021)?",
+        "Do our IMM and ExGreedy have the costs in table 1 of Laber & Murtinho (2021)?",
         laber.runs_21,
         laber_page.section_21,
     ),
     Table(
         laber.NAME_23,
         "One leaf per cluster, 2023",
-        "Are ExShallow, ExGreedy and IMM those of table 2 of Laber et al. (2023)?",
+        "Do our ExShallow, ExGreedy and IMM have the costs in table 2 of Laber et al. (2023)?",
         laber.runs_23,
         laber_page.section_23,
     ),

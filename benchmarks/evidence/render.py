@@ -6,6 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchmarks.evidence.answers import answers, overview_figures
 from benchmarks.evidence.catalogue import TABLES
+from benchmarks.evidence.pages import costs
 from benchmarks.evidence.pages.coverage import (
     commit_warning,
     coverage,
@@ -62,6 +63,11 @@ def pages(folder, is_quick=False):
             coverage=coverage(frame, table.runs(Plan(quick=is_quick))),
             provenance=provenance(frame),
         )
+    found["comparisons.md"] = _TEMPLATES.get_template("comparisons.md.jinja").render(
+        offset=f"{costs.OFFSET:g} %",
+        least=f"{costs.LEAST:g} %",
+        significant=costs.SIGNIFICANT,
+    )
     hours = sum(map(cpu_seconds, frames.values())) / 3600
     found["index.md"] = _TEMPLATES.get_template("index.md.jinja").render(
         answers=answers(frames),

@@ -94,27 +94,31 @@ def section(frame):
     found = all_beside(frame)
     sets = listed(title(data) for data in frame["data"].unique())
     words = (
-        f"One setting is changed at a time, on 80 % of the rows of {sets}, at three lambdas. "
-        "*Size* is the ratio of the numbers of parameters at equal cost, setting over default: "
-        "1.10 means 10 % more parameters. *Size, new rows* is the same at equal cost of the other "
-        "20 % of the rows. *Time* is the ratio of CPU seconds. [How a tree is found]"
-        "(../guide/problem.md#how-a-tree-is-found) describes the parts that are changed."
+        f"One setting of the default is changed at a time. All trees are fitted to 80 % of the "
+        f"rows of {sets}, at three values of lambda. *Size* compares trees of equal cost: it is "
+        "the number of parameters with the changed setting, divided by that of the default. 1.10 "
+        "means 10 % more. *Size, new rows* is the same ratio, with costs measured on the 20 % of "
+        "the rows that were not fitted. *Time* is the ratio of CPU seconds. [How a tree is found]"
+        "(../guide/problem.md#how-a-tree-is-found) describes the parts that are changed:"
     )
     method = (
-        "For each setting, a line is fitted to log(parameters) against log(cost) of the trees of "
-        "all seeds. The size is the mean vertical distance of the lines of the setting and the "
-        "default, at the costs of the default. *Reached* is the number of the default's costs "
-        "that lie in the range of the setting's costs. If fewer than two thirds do, no size is "
-        "given. A seed counts if the default was run on the same machine: another processor adds "
-        "numbers in another order, and the search then finds other trees."
+        "How sizes are compared: for the default and for each setting, a line is fitted to "
+        "log(parameters) against log(cost) of the trees of all seeds. The distance between the two "
+        "lines, averaged over the costs of the default's trees, gives the ratio of the sizes. A "
+        "data set is used only if at least two thirds of the default's costs lie between the "
+        "smallest and the largest cost of the setting (column *reached* of the folded tables). "
+        "Only seeds whose default ran on the same machine are used, because another processor "
+        "rounds sums differently, which can lead to another tree."
     )
     parts = [
         _answer(found),
-        words,
         search_words(found),
+        "## Settings",
+        words,
+        _meanings(found),
+        "## Sizes and times",
         _summary(found),
         method + _other_commits(frame),
-        folded("What the settings change", _meanings(found)),
     ]
     for data, part in frame.groupby("data", sort=False):
         default = part[part["method"] == DEFAULT]
@@ -132,20 +136,22 @@ def section(frame):
 
 # Setting: what it changes.
 _MEANINGS = {
-    "one start": "one initial tree",
+    "one start": "one initial tree instead of four",
     "16 starts": "16 initial trees instead of four",
     "no refits, tuning or search": "the fit ends after the passes with the L1 penalty",
     "search of four rounds": 'four rounds, `search="fast"`',
     "thorough search": 'thirty rounds, `search="thorough"`',
-    "no noisy copies": "fits use the rows alone; data of more than 10 000 rows have no copies",
-    "no tuning to the true cost": "no refits to the true cost",
+    "no noisy copies": "fits use the rows alone (data of more than 10 000 rows never have copies)",
+    "no tuning to the true cost": "no refits that change weights one at a time to lower the cost "
+    "itself",
     "no reweighting": "no refits that penalise small weights more",
     "refits with all of lambda": "the last refit has the full lambda instead of 3 % of it",
-    "tests of standardised columns": "tests see columns of standard deviation 1; clusters and "
-    "costs stay",
+    "tests of standardised columns": "the columns that are tested have standard deviation 1; "
+    "clusters and costs are still those of the original columns",
     "published": '`algorithm="published"`, with six lambdas',
     "0/1 loss": "the paper's equation 8 with the 0/1 loss as the penalty, at a tenth of lambda",
-    "0/1 loss, then all of ours": "the same, then all later steps of the default",
+    "0/1 loss, then all of ours": "the paper's equation 8 with the 0/1 loss, then all later steps "
+    "of the default",
     "squared penalty": "the paper's equation 8 with the squared error as the penalty",
 }
 
@@ -166,22 +172,29 @@ def _answer(found):
     larger = sorted(_larger(found, "seen"), key=ratios.get, reverse=True)
     parts = [f"{ratios[name]:.2f} times as large with *{name}*" for name in larger]
     rest = [mean for name, mean in ratios.items() if name not in larger and np.isfinite(mean)]
-    text = f"**Answer.** At equal cost, trees are {listed(parts)}." if parts else ""
+    text = f"**Result.** At equal cost, trees are {listed(parts)}." if parts else ""
     if rest:
         text += (
-            f" The other {len(rest)} changes of the default change the size by factors from "
-            f"{min(rest):.2f} to {max(rest):.2f}."
+            f" With each of the {len(rest)} other changes of the default, they are {min(rest):.2f} "
+            f"to {max(rest):.2f} times as large. (These counts are without the algorithm of the "
+            "paper and its variants, the last lines of the table.)"
         )
     missed = {
         name: sum(np.isnan(own.seen.ratio) for own in by_set.values())
         for name, by_set in found.items()
     }
-    short = [f"*{name}* on {n} of {len(found[name])}" for name, n in missed.items() if n]
+    short = [f"*{name}* on {n} of {len(found[name])} data sets" for name, n in missed.items() if n]
     if short:
-        text += f" Some changes do not reach the costs of the default: {listed(short)} data sets."
+        text += (
+            " On some data, the costs with the changed setting are too different from those of the "
+            f"default, so that sizes cannot be compared there: {listed(short)}."
+        )
     new = [f"{size_of(found, name, 'new')[0]:.2f} with *{name}*" for name in _larger(found, "new")]
     if new:
-        text += f" At equal cost of new rows, the factors above {_LARGER} are {listed(new)}."
+        text += (
+            f" With costs measured on new rows, these ratios are above {_LARGER}, and more than "
+            f"two standard errors above 1: {listed(new)}."
+        )
     return text.strip()
 
 
@@ -218,11 +231,13 @@ def search_words(found):
     seen, new = (size_of(found, name, kind) for kind in ("seen", "new"))
     times = np.exp(np.mean(np.log([own.seconds for own in found[name].values()])))
     is_gain = np.log(new[0]) < -2 * new[1]
-    verdict = "This is a gain of more" if is_gain else "This is **no certain gain**: it is not more"
+    verdict = "is larger" if is_gain else "is **not** larger"
     return (
-        f"*Search.* With four rounds of it, trees are {ratio_words(*seen)} times as large at equal "
-        f"cost of the fitted rows, and {ratio_words(*new)} times at equal cost of new rows. "
-        f"{verdict} than two standard errors on new rows. A fit takes {times:.1f} times as long."
+        "The *search over structures*, which a default fit without a limit skips, also changes the "
+        "shape of a tree. With four rounds of it, the size at equal cost is "
+        f"{ratio_words(*seen)} times that of the default with costs of fitted rows, and "
+        f"{ratio_words(*new)} times with costs of new rows. The latter difference {verdict} than "
+        f"two standard errors. A fit takes {times:.1f} times as long."
     )
 
 
@@ -241,8 +256,9 @@ def _summary(found):
         cells["seeds"] = " to ".join(dict.fromkeys(map(str, (seeds[0], seeds[-1]))))
         rows.append(cells)
     words = (
-        "Geometric means over the data sets; ± is the standard error over seeds, for these data "
-        "sets and one split of each. A dash: too few costs are reached on all data sets."
+        "The table shows geometric means over the data sets. ± is the standard error over seeds; "
+        'it does not cover the choice of the data sets or of the split. "1 of 4 sets" means that '
+        "sizes could be compared on one data set only, and a dash that they could on none."
     )
     return f"{words}\n\n{markdown(rows)}"
 

@@ -33,22 +33,31 @@ def section(frame):
     means = means_by_row(frame)
     n_seeds = frame.loc[frame["method"] == TAO, "seed"].nunique()
     parts = [
-        "The table has the cost increase, in percent, of trees with the same number of leaves. In "
-        "brackets is the number in the paper, if it prints one; it has no rows for letter.",
+        " ".join(
+            filter(
+                None,
+                (
+                    "**Result.**",
+                    _order(means, TAO, "ExKMC"),
+                    _improved(frame),
+                    _reproduced(frame),
+                    _apart_words(frame, papers),
+                ),
+            )
+        ),
+        "The table shows the cost increases, in percent, of trees with the same number of leaves. "
+        "The number in brackets is that of the paper. The paper does not print all of them, and it "
+        "has no rows for letter.",
         '- *TAO axis* is `TAOClustering(split="axis")`, our axis-aligned search. Its costs are '
-        f"means of {counted(n_seeds, 'seed')} ± standard errors. The other methods have no "
+        f"means over {counted(n_seeds, 'seed')} ± standard errors. The other methods have no "
         "random part.\n"
-        '- *Published*, if it was run, is `algorithm="published"`, our interpretation of the '
-        "paper's algorithm, which starts from the tree of ExKMC. The number of the paper's TAO is "
-        "beside it.\n"
-        f"{_apart_words(frame, papers)}"
-        "- A cost can be negative, because the free clustering is the best of several starts of "
-        f"k-means and not the optimum. {starts_words(frame)}",
+        '- *Published* is `algorithm="published"`, our interpretation of the paper\'s algorithm. '
+        f"The number in brackets is the cost of TAO in the paper. {_beside_its_start(means)}\n"
+        "- *CART* is scikit-learn's decision tree with its default settings. "
+        f"{_order(means, 'ExKMC', 'CART')}\n"
+        "- A cost can be negative, because k-means finds only a local optimum. "
+        f"{starts_words(frame)}",
         markdown(_lines(frame, papers, MAIN)),
-        " ".join(_order(means, *pair) for pair in ((TAO, "ExKMC"), ("ExKMC", "CART"))),
-        _reproduced(frame),
-        _beside_its_start(means),
-        _improved(frame),
         folded(
             "More methods",
             "*TAO axis, no search* is TAO axis without its local search: the best of its initial "
@@ -96,14 +105,25 @@ def _reproduced(frame):
     found = beside_printed(frame, PUBLISHED)
     if not found:
         return ""
-    off = np.array([abs(ours - printed) / max(printed, LEVEL) for _, ours, printed in found])
-    level = np.array([abs(ours - printed) < LEVEL for _, ours, printed in found])
-    counts = listed(f"{((off <= most) | level).sum()} within {percent(most)}" for most in REACHED)
-    return f"**Of {len(found)} printed costs, the published algorithm reproduces {counts}.**"
+    narrow, wide = (len(_near(found, most)) for most in REACHED)
+    return (
+        'The costs of `algorithm="published"` differ from the printed costs of TAO by at most '
+        f"{percent(REACHED[0])} in {narrow} of {counted(len(found), 'row')}, and by at most "
+        f"{percent(REACHED[1])} in {wide}."
+    )
 
 
-def _apart_words(frame, papers):
-    """Name the data sets on which our ExKMC differs from the paper's by more than 10 %."""
+def _near(found, most):
+    """Return those of :func:`beside_printed` whose costs differ by at most this share."""
+    return [
+        (row, ours, printed)
+        for row, ours, printed in found
+        if abs(ours - printed) <= max(most * printed, LEVEL)
+    ]
+
+
+def _apart(frame, papers):
+    """Return the data sets on which our ExKMC differs from that of the paper by more than 10 %."""
     apart = []
     for data, part in frame[frame["method"] == "ExKMC"].groupby("data"):
         pairs = [
@@ -112,12 +132,19 @@ def _apart_words(frame, papers):
         off = [abs(cost / printed - 1) for cost, printed in pairs if printed is not None]
         if off and min(off) > REACHED[0]:
             apart.append(title(data))
+    return apart
+
+
+def _apart_words(frame, papers):
+    """Say on which data sets even ExKMC has other costs than in the paper."""
+    apart = _apart(frame, papers)
     if not apart:
         return ""
     return (
-        f"- On {listed(apart)}, all costs of ExKMC differ from the printed ones by more than "
-        f"{percent(REACHED[0])}, so the data or the free clustering of the paper are probably "
-        "not ours.\n"
+        f"However, comparisons with the printed costs of {listed(apart)} say little. The costs of "
+        "ExKMC, which has no random part, also differ from the printed ones by more than "
+        f"{percent(REACHED[0])}. The paper therefore probably had other data or another free "
+        "clustering."
     )
 
 
@@ -129,10 +156,29 @@ def _beside_its_start(means):
     shown = np.round([[costs[PUBLISHED], costs["ExKMC"]] for costs in found], 2)
     equal, more = (shown[:, 0] == shown[:, 1]).sum(), (shown[:, 0] > shown[:, 1]).sum()
     return (
-        "The published algorithm starts from the tree of ExKMC and returns the last tree along mu, "
-        f"not the best one. It costs as much as ExKMC in {equal} of {len(found)} rows, and more in "
-        f"{more}."
+        "The algorithm starts from the tree of ExKMC and returns the last tree along mu, not the "
+        f"best one. This tree costs as much as that of ExKMC in {equal} of {len(found)} rows, and "
+        f"more in {more}."
     )
+
+
+def beside_paper(frame, table):
+    """Say how the costs are related to the printed ones, for the overview: sentences."""
+    frame = with_starts(frame)
+    found = beside_printed(frame, PUBLISHED)
+    if not found:
+        return f"The trees of {table} have not been fitted yet."
+    n_near = len(_near(found, REACHED[-1]))
+    text = (
+        f"Of the axis-aligned trees in {table}, it reproduces the cost of {n_near} of {len(found)} "
+        f"within {percent(REACHED[-1])}."
+    )
+    if _apart(frame, published(NAME)):
+        text += (
+            " The costs of ExKMC also differ from the printed ones, although it has no random "
+            "part. The paper therefore probably had other data or another free clustering."
+        )
+    return text
 
 
 def _improved(frame):
@@ -142,7 +188,7 @@ def _improved(frame):
         return ""
     worse = [row for row, ours, printed in found if ours > printed + LEVEL]
     text = (
-        f"TAO axis costs no more than the printed tree of TAO in {len(found) - len(worse)} of "
+        f"It costs no more than the printed tree of TAO in {len(found) - len(worse)} of "
         f"{counted(len(found), 'row')}."
     )
     return text + (f" It costs more on {listed(worse)}." if worse else "")
@@ -170,9 +216,9 @@ def _order(means, low, high):
     """Say in how many rows one method costs no more than another."""
     rows, failed = comparison(means, low, high)
     text = (
-        f"**{MAIN[low]} costs no more than {MAIN[high]} in {len(rows) - len(failed)} of "
-        f"{len(rows)} rows.**"
+        f"{MAIN[low]} costs no more than {MAIN[high]} in {len(rows) - len(failed)} of "
+        f"{counted(len(rows), 'row')}"
     )
     if low == TAO and high == "ExKMC":
-        text += " The tree of ExKMC is one of its initial trees."
-    return text + (f" It costs more on {listed(failed)}." if failed else "")
+        text += ", because the tree of ExKMC is one of its initial trees"
+    return text + (f"; it costs more on {listed(failed)}." if failed else ".")

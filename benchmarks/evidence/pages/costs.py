@@ -17,9 +17,9 @@ OURS = ("TAO oblique", "TAO axis")
 OTHER_OBLIQUE = ("SpEx oblique", "obliquetree", PUBLISHED)
 FEWEST_SETS = 5  # for a ranking
 SIGNIFICANT = 0.05
-# The effect of a method is log((cost + _OFFSET) / (cost of the other one + _OFFSET)), costs in
-# percent. On new rows a cost can be negative, but it counts as at least _LEAST.
-_OFFSET, _LEAST = 1.0, -0.9
+# The effect of a method is log((cost + OFFSET) / (cost of the other one + OFFSET)), costs in
+# percent. On new rows a cost can be negative, but it counts as at least LEAST.
+OFFSET, LEAST = 1.0, -0.9
 
 
 class Effect(NamedTuple):
@@ -133,9 +133,17 @@ def unscaled(data):
     return data.removesuffix("_raw").removesuffix("_01")
 
 
+def costs_caption():
+    """Say, below a figure of effects, what is added to the costs."""
+    return (
+        f"Costs are increases over k-means in percent; {OFFSET:g} is added to each of them first, "
+        "because the ratio to a cost of 0 is not defined."
+    )
+
+
 def log_costs(costs):
     """Return log(cost + 1 %); NaN where a method has no tree."""
-    return np.log(np.maximum(costs.replace(np.inf, np.nan), _LEAST) + _OFFSET)
+    return np.log(np.maximum(costs.replace(np.inf, np.nan), LEAST) + OFFSET)
 
 
 def against_all(table, name):

@@ -21,7 +21,8 @@ def coverage(frame, planned):
     there = keys(frame)
     missing = [run for run in planned if run.key not in there]
     n_there = len(planned) - len(missing)
-    text = f"The file has {n_there} of the {counted(len(planned), 'run')} of this table."
+    how_many = "all" if not missing else f"{n_there} of the"
+    text = f"The file has {how_many} {counted(len(planned), 'run')} of this table."
     extra = len(there) - n_there
     if extra:
         text += f" It also has {counted(extra, 'run')} with other settings or seeds."

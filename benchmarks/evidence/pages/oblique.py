@@ -8,10 +8,10 @@ from benchmarks.evidence.pages.words import (
     averaged,
     counted,
     figure,
-    folded,
     listed,
     markdown,
     number,
+    out_of,
     percent,
     published,
     title,
@@ -22,11 +22,12 @@ from benchmarks.evidence.tables.oblique import (
     PATH,
     PUBLISHED,
     STARTS,
-    THOROUGH,
     setting_of,
 )
 
 DATA = ("mnist", "fashion_mnist", "letter", "digits")
+# Percentage points of cost that a better free clustering of the paper might explain.
+MARGIN = 0.3
 REACHED = (0.10, 0.15)  # relative differences in cost and in parameters that count as reached
 
 
@@ -35,37 +36,35 @@ def section(frame):
     frame = with_starts(frame)
     found = list(dominating(frame, PATH))
     parts = [
-        "Table 2 of the TAO paper has the cost and the size of nine sparse oblique trees. A tree "
-        "of ours *dominates* a printed tree if neither its cost nor its number of parameters is "
-        "larger. For each seed, we fit trees for several values of lambda (`tao_path`). The table "
-        "has the smallest of them that dominates the printed tree. The printed trees were not "
-        "chosen in this way.",
+        f"**Result.** {verdict(found)} {_margin_words(frame)}".strip(),
+        "Table 2 of the TAO paper prints the cost and the size of nine sparse oblique trees. For "
+        "each seed, we fit trees for several values of lambda (`tao_path`). The next table shows "
+        "the smallest of them whose cost and number of parameters are at most those of the printed "
+        "tree. This favours our trees: they are chosen by a comparison with the printed ones, and "
+        "not the other way round.",
         "- *Times fewer* is the printed number of parameters divided by ours, as a mean over "
         "seeds.\n"
         "- *NMI* is the agreement of the clusters of our tree with the free clusters (normalised "
         "mutual information, 1 if they are equal). Two clusterings can cost nearly the same and "
         "still differ much. The paper does not print the NMI of its trees.\n"
-        "- ± is the standard error over seeds of the tree. All seeds share the free clustering.\n"
-        f"- {starts_words(frame)}\n"
-        "- All costs are on fitted rows, and these data were also used to choose the defaults. "
-        "[All methods on fresh data](fresh-data.md) has costs on new rows of other data.\n"
+        "- ± is the standard error over seeds of the tree. All seeds have the same free "
+        "clustering.\n"
+        f"- {starts_words(frame)} {_free_words(frame)}\n"
+        "- All costs are those of fitted rows, and these data were also used to choose the "
+        "defaults. The page [All methods on fresh data](fresh-data.md) has costs on new rows of "
+        "other data.\n"
         f"- {_settings_words(frame)}",
         markdown([line(each) for each in found]),
-        verdict(found),
         figure(
             "fronts",
             "Cost against parameters. One line is the path of one seed; a star is a tree that the "
             "paper prints. Lower and further left is better.",
         ),
     ]
-    thorough = list(dominating(frame, THOROUGH))
-    if thorough:
-        text = f"{markdown([line(each) for each in thorough])}\n\n{verdict(thorough)}"
-        parts.append(folded('The same with <code>search="thorough"</code>', text))
     parts += _published_part(frame)
     parts += [
         "## Axis-aligned trees of the same table",
-        _free_words(frame),
+        "The paper compares its oblique trees with these methods.",
         markdown(others(frame)),
         cart_verdict(frame),
     ]
@@ -81,7 +80,25 @@ def _settings_words(frame):
             n = part.groupby("seed").size().max()
             setting = part["setting"].iloc[0].removesuffix(STARTS)
             found.append(f"for {title(data)} `{setting}` and {n} values of lambda")
-    return f"Settings that are not the defaults: {'; '.join(found)}."
+    return f"The settings differ from the defaults: {'; '.join(found)}."
+
+
+def _margin_words(frame):
+    """Say what is left if our costs have to be lower than the printed ones by MARGIN."""
+    found = list(dominating(frame, PATH, MARGIN))
+    whole = [each for each in found if len(each["trees"]) == each["n_seeds"]]
+    ratios = [np.mean(_ratios(each)) for each in whole]
+    if not ratios:
+        return ""
+    return (
+        "The free clustering of the paper is not available, and on some of the data it differs "
+        f"from ours. If it costs {MARGIN} % less than ours, our costs are about {MARGIN} "
+        "percentage points too low. We therefore also counted only trees of ours that cost at "
+        "least so much less than the printed one (the table below is without this margin). Each "
+        "seed has such a tree for "
+        f"{out_of(len(whole), len(found), 'printed tree')}, with {min(ratios):.1f} to "
+        f"{max(ratios):.1f} times fewer parameters."
+    )
 
 
 def best(trees, cost, parameters):
@@ -96,13 +113,18 @@ def papers_rows():
     return papers[papers["method"] == "TAO"]
 
 
-def dominating(frame, method):
-    """Yield one dict per row of the paper: our trees that dominate it, one per seed."""
+def dominating(frame, method, margin=0.0):
+    """Yield one dict per row of the paper: our trees that dominate it, one per seed.
+
+    A tree of ours dominates a printed one if it has at most as many parameters, and if its cost
+    plus the margin, in percentage points, is at most the printed cost.
+    """
     papers = papers_rows()
     for data in DATA:
         ours = frame[(frame["data"] == data) & (frame["method"] == method)]
         for row in papers[papers["data"] == data].itertuples() if len(ours) else ():
-            found = [best(part, row.cost, row.parameters) for _, part in ours.groupby("seed")]
+            most = row.cost - margin
+            found = [best(part, most, row.parameters) for _, part in ours.groupby("seed")]
             yield {
                 "data": data,
                 "paper": row,
@@ -118,8 +140,7 @@ def agreement(trees):
 
 def line(found):
     """Return a line of the table of dominating trees."""
-    paper, trees = found["paper"], found["trees"]
-    ratios = [paper.parameters / tree["parameters"] for tree in trees]
+    paper, trees, ratios = found["paper"], found["trees"], _ratios(found)
     return {
         "data": title(found["data"]),
         "TAO: cost %": averaged([tree["cost"] for tree in trees]),
@@ -132,21 +153,38 @@ def line(found):
     }
 
 
+def _ratios(found):
+    """Printed number of parameters divided by that of each of our trees that dominate it."""
+    return [found["paper"].parameters / tree["parameters"] for tree in found["trees"]]
+
+
 def verdict(found):
-    """Say how many rows every seed dominates, and which rows it does not."""
+    """Say for how many printed trees every seed has a tree that dominates them."""
+    if not found:
+        return "Not measured yet."
     whole = [each for each in found if len(each["trees"]) == each["n_seeds"]]
-    text = f"**Every seed dominates {len(whole)} of {counted(len(found), 'row')}.**"
+    n_seeds = counted(max(each["n_seeds"] for each in found), "seed")
+    text = (
+        f"For {out_of(len(whole), len(found), 'printed tree')}, each of our {n_seeds} finds a tree "
+        "that costs no more and has no more parameters"
+    )
+    if whole:
+        ratios = [np.mean(_ratios(each)) for each in whole]
+        text += (
+            f". On average over the seeds, it has {min(ratios):.1f} to {max(ratios):.1f} times "
+            "fewer"
+        )
     for each in found:
         if len(each["trees"]) < each["n_seeds"]:
             text += (
-                f" {title(each['data'])} at {each['paper'].cost} %: "
-                f"{len(each['trees'])} of {counted(each['n_seeds'], 'seed')}."
+                f". For {title(each['data'])} at {each['paper'].cost} %, "
+                f"{len(each['trees'])} of {counted(each['n_seeds'], 'seed')} do"
             )
-    return text
+    return f"{text}."
 
 
-def reproduction(frame):
-    """Return the tree of the published algorithm that is nearest to each row of the paper.
+def reproduction(frame, method=PUBLISHED):
+    """Return the tree of a method that is nearest to each row of the paper.
 
     The mean over seeds of the nearest setting counts. The paper gives the setting of two rows.
 
@@ -156,11 +194,11 @@ def reproduction(frame):
         `distance` is the larger one of the relative differences in cost and in parameters.
     """
     runs = with_starts(frame)
-    runs = runs[runs["method"] == PUBLISHED]
+    runs = runs[runs["method"] == method]
     found = []
     for row in papers_rows().itertuples():
         ours = runs[runs["data"] == row.data]
-        if row.data in set(runs["data"]) and (row.data, row.cost) in GIVEN:
+        if row.data in set(runs["data"]) and _is_given(row):
             known = setting_of(*GIVEN[row.data, row.cost])
             ours = ours[ours["setting"].str.startswith(known)]
         trees = [_mean_tree(row, setting, own) for setting, own in ours.groupby("setting")]
@@ -176,7 +214,7 @@ def _mean_tree(paper, setting, part):
 
 
 def reached(found):
-    """How many rows the published algorithm reaches within each of REACHED: list of int."""
+    """How many rows of `reproduction` are within each of REACHED: list of int."""
     return [sum(each["distance"] <= most for each in found) for most in REACHED]
 
 
@@ -189,6 +227,7 @@ def _published_part(frame):
         {
             "data": title(each["paper"].data),
             "setting": ", ".join(each["setting"].split(", ")[:2]),
+            "setting of": "the paper" if _is_given(each["paper"]) else "us",
             "cost %": averaged(each["trees"]["cost"]),
             "parameters": averaged(each["trees"]["parameters"], 0),
             "paper: cost %, parameters": f"{number(each['paper'].cost)}, "
@@ -197,19 +236,39 @@ def _published_part(frame):
         }
         for each in found
     ]
-    counts = listed(
-        f"{n} within {percent(most)}" for n, most in zip(reached(found), REACHED, strict=True)
-    )
+    runs = with_starts(frame)
+    n_settings = runs[runs["method"] == PUBLISHED].groupby("data", sort=False)["setting"].nunique()
+    tried = listed(f"{n} on {title(data)}" for data, n in n_settings.items())
     return [
         "## The published algorithm",
-        '`algorithm="published"` with settings of the paper\'s grid. The paper gives the setting '
-        "of two rows. For the others, the nearest setting counts. Values are means over seeds with "
-        "standard errors; a row without ± has one seed. *Difference* is the larger one "
-        "of the relative differences in cost and in parameters. See [the interpretations that "
-        "were compared](kdd22-readings.md).",
+        reproduction_words(found),
+        "The paper says for two rows, both of Fashion-MNIST, which depth and lambda it used "
+        "(*setting of*: the paper). For the other rows, we ran settings of the paper's grid "
+        f"({tried}). The table shows the one whose tree is nearest to the printed cost and number "
+        "of parameters, which favours the algorithm. Values are means over seeds ± standard "
+        "errors; a row without ± has one seed. *Difference* is the larger one of the relative "
+        "differences in cost and in parameters. Other interpretations are [compared on their own "
+        "page](kdd22-readings.md).",
         markdown(lines),
-        f"**Of {counted(len(found), 'row')} that were run, the algorithm reproduces {counts}.**",
     ]
+
+
+def _is_given(paper):
+    """Whether the paper prints depth and lambda of a row."""
+    return (paper.data, paper.cost) in GIVEN
+
+
+def reproduction_words(found):
+    """Say which printed trees the published algorithm reproduces: a sentence."""
+    narrow, wide = reached(found)
+    near = {title(each["paper"].data) for each in found if each["distance"] <= REACHED[-1]}
+    of_data = f" ({listed(sorted(near))})" if near else ""
+    most = percent(REACHED[0] if narrow == wide else REACHED[-1])
+    return (
+        'Our interpretation of the algorithm of the paper, `algorithm="published"`, reproduces '
+        f"{out_of(wide, len(found), 'printed tree')} of table 2{of_data}: cost and number of "
+        f"parameters both differ by at most {most}."
+    )
 
 
 def cart_verdict(frame):
@@ -233,10 +292,10 @@ def _same_free(frame):
 def _free_words(frame):
     same = listed(map(title, _same_free(frame)))
     return (
-        "IMM and ExGreedy have no random part: the same free clustering gives the same cost. On "
-        f"{same or 'none of the data sets'}, both cost exactly what the paper prints, so our free "
-        "clustering is that of the paper. On the other data sets it is another one, and costs can "
-        "be compared only roughly."
+        "IMM and ExGreedy have no random part, so that the same free clustering gives the same "
+        f"cost. On {same or 'none of the data sets'}, both cost what the paper prints, to the last "
+        "digit: our free clustering is very probably that of the paper. On the other data sets "
+        "the paper had another free clustering."
     )
 
 

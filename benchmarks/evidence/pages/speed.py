@@ -1,6 +1,6 @@
 """The page of speed: times beside a reference time of the same run, and memory."""
 
-from benchmarks.evidence.pages.words import figure, markdown, number, title
+from benchmarks.evidence.pages.words import figure, listed, markdown, number, title
 
 GROWTHS = ("4 n", "4 d", "4 k")
 
@@ -10,38 +10,70 @@ def section(frame):
     fits = frame[frame["setting"] == "beside k-means"]
     return "\n\n".join(
         [
-            "CPU seconds of one thread with compiled kernels. Each time stands beside a reference "
-            "time of the same run, so that machines can be compared.",
+            _answer(fits, frame[frame["setting"] == "peak"]),
+            "All times are CPU seconds of one thread, without the compilation of the first fit. "
+            "Beside each time is its ratio to the time of a known method in the same run, which "
+            "depends less on the machine.",
             "## Fits beside k-means",
-            "A fit of `TAOClustering` to given centres, and its multiple of "
-            "`KMeans(n_init=10)`, which finds the centres. Axis-aligned fits of images take "
-            "minutes and are in the table of [all methods](field.md).",
+            "The table shows the times of fits of `TAOClustering` to centres that are already "
+            "known. *Times k-means* is this time divided by that of `KMeans(n_init=10)`, which "
+            "finds the centres and is timed again for each line. The axis-aligned fit of MNIST "
+            "takes minutes and is not in this table.",
             markdown(_fits(fits)),
             figure(
                 "time_quality",
-                "Time against quality, from the results of [all methods](field.md): CPU seconds "
-                "of the tree at 2k leaves over those of CART, and cost on new rows relative to "
-                "CART. Means over the data sets that all these methods have; whiskers are "
-                "standard errors. Lower and further left is better.",
+                "Time against quality of trees with two leaves per cluster, from the results of "
+                "[all methods](field.md). Horizontal axis: CPU time divided by that of CART. "
+                "Vertical axis: cost on new rows relative to that of CART. Means over the data "
+                "sets on which all these methods were run; whiskers are standard errors. Lower "
+                "and further left is better.",
             ),
             "## Growth with rows, columns and clusters",
-            "Blobs with Gaussian noise. *4 n*, *4 d* and *4 k* are the factors by which the time "
-            "grows with four times the rows, columns and clusters. Trees of few rows are fitted "
-            "to noisy copies as well, the fewer the more rows there are, so that time hardly "
-            "grows with n at these sizes.",
+            f"The data are Gaussian blobs{_first_shape(frame)}. *4 n*, *4 d* and *4 k* say how "
+            "many times as long a fit takes with four times as many rows, columns or clusters. "
+            "The times of oblique fits hardly grow with n at these sizes. With refits, one reason "
+            "is that small tables are fitted together with [noisy copies]"
+            "(../guide/problem.md#how-a-tree-is-found) of their rows, and larger tables with fewer "
+            "copies or none.",
             markdown(_grown(frame[frame["setting"] == "growth"])),
-            "The axis-aligned methods, beside scikit-learn's decision tree with k leaves:",
+            "The next table shows the axis-aligned methods on the same kind of blobs, beside CART "
+            "(scikit-learn's decision tree) with k leaves.",
             markdown(_builders(frame[frame["method"] == "builders"])),
-            "## One node problem",
-            "Our Newton solver beside LIBLINEAR (tolerance 0.001), without a warm start. *Excess* "
-            "is the relative difference of the objective from that of LIBLINEAR; a negative value "
-            "is in favour of our solver.",
+            "## The logistic regression of one test",
+            "Each test is found by a logistic regression with an L1 penalty. The table compares "
+            "our solver with LIBLINEAR (tolerance 0.001) on such problems; both start from zero. "
+            "*Strength* is the factor of the penalty, and *ratio* is our time divided by that of "
+            "LIBLINEAR. *Excess* says by what share our final value of loss plus penalty is above "
+            "that of LIBLINEAR; if it is negative, ours is better.",
             markdown(_nodes(frame[frame["method"] == "Newton"])),
             "## Memory",
             "Peak memory in addition to X, of a fit with the defaults in its own process:",
             markdown(_peaks(frame[frame["setting"] == "peak"])),
         ]
     )
+
+
+def _answer(fits, peaks):
+    """Say how long fits with the defaults take and how much memory they need: a paragraph."""
+    default = fits[fits["method"] == "TAO oblique, defaults"]
+    times = [f"{row.seconds:.1f} s on {_shape(row)}" for row in default.itertuples()]
+    text = f"**Result.** A default fit to given centres takes {listed(times)}." if times else ""
+    if len(peaks):
+        ratios = peaks["memory"] / peaks["yardstick"]
+        text += (
+            f" The peak memory beside X is {ratios.min():.1f} to {ratios.max():.1f} times X for "
+            "the fits that were measured."
+        )
+    return text.strip()
+
+
+def _first_shape(frame):
+    """Return the size of the first blobs, if it is in the file, as words."""
+    found = frame.loc[frame["setting"] == "growth", ["rows", "columns", "clusters"]].dropna()
+    if found.empty:
+        return ""
+    rows, columns, clusters = found.iloc[0]
+    return f" of {rows:.0f} rows, {columns:.0f} columns and {clusters:.0f} clusters"
 
 
 def _builders(frame):

@@ -28,15 +28,16 @@ def section(frame):
     ]
     words = (
         "The document collections of the paper (Web of Science, Amazon reviews) are not available "
-        f"in its form. {listed(map(title, frame['data'].unique()))}, prepared as in appendix A.1, "
-        "stands in their place. Costs can therefore be compared with those of CART here, and not "
-        "with those of the paper. *Random* are random labels. *Free* is another start of spherical "
-        "k-means."
+        "in the form in which the paper used them. In their place, we use "
+        f"{listed(map(title, frame['data'].unique()))}, prepared as in appendix A.1. The costs can "
+        "therefore be compared with those of CART, but not with those of the paper."
     )
     return "\n\n".join(
         [
             words,
             verdict(frame),
+            "All trees. Two lines are not trees: *random* has random labels, and *free* is the "
+            "clustering of another start of spherical k-means.",
             markdown(_lines(frame, _main)),
             folded("Depth, agreement and time", markdown(_lines(frame, _details))),
             folded("The figures of the paper, on its own collections", markdown(papers)),
@@ -87,9 +88,12 @@ def verdict(frame):
             {
                 "CART: leaves": f"{row.leaves:.0f}",
                 "cost %": number(row.cost),
-                "parameters": f"{row.parameters:.0f}",
-                "TAO, smallest tree that costs no more": averaged(found["parameters"], 0),
+                "CART: parameters": f"{row.parameters:.0f}",
+                "TAO oblique: parameters": averaged(found["parameters"], 0),
                 "seeds": f"{len(found)} of {counted(n_seeds, 'seed')}",
             }
         )
-    return f"Parameters at the cost of CART:\n\n{markdown(lines)}"
+    return (
+        "For each tree of CART, the next table shows the smallest oblique tree that costs no "
+        f"more, as a mean over seeds ± its standard error.\n\n{markdown(lines)}"
+    )

@@ -95,6 +95,12 @@ def counted(n, thing):
     return f"{n} {thing}" + ("" if n == 1 else "s")
 
 
+def out_of(n, n_all, thing):
+    """All 16 methods, 13 of 16 methods, none of 16 methods."""
+    how_many = f"all {n_all}" if n == n_all > 1 else f"{n or 'none'} of {n_all}"
+    return f"{how_many} {thing}" + ("" if n_all == 1 else "s")
+
+
 def listed(parts):
     """a, b and c; nothing of nothing."""
     *parts, last = list(parts) or [""]

@@ -104,10 +104,13 @@ PEERS = {
 
 
 def runs(table, data, setting, seed, options):
-    """Yield the runs of the programs that are installed."""
-    for name, peer in PEERS.items():
-        if importlib.util.find_spec(peer.package):
-            yield Run(table, data, name, setting, seed, trees, options)
+    """Return the runs of all programs; those that are not installed cannot be executed."""
+    return [Run(table, data, name, setting, seed, trees, options) for name in PEERS]
+
+
+def is_installed(method):
+    """Whether a method of a table can be run here: all of ours can."""
+    return method not in PEERS or importlib.util.find_spec(PEERS[method].package) is not None
 
 
 def trees(workshop, run):
