@@ -119,7 +119,7 @@ def _reproduction(frames):
             )
         ours = oblique_page.reproduction(frames[oblique.NAME])
         if ours:
-            found.append(oblique_page.reproduction_words(ours))
+            found.append(oblique_page.reproduction_words(ours, new_rows.PUBLISHED))
     if len(frames[axis.NAME]):
         found.append(axis_page.beside_paper(frames[axis.NAME], "[table 1](kdd22-table1.md)"))
     return found
@@ -230,6 +230,14 @@ def _times(frames):
             "Times of axis-aligned methods relative to CART, on average over [data sets]"
             f"(field.md): {listed(ratios)}."
         )
+    images = frames[field.NAME]
+    images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]
+    if len(images):
+        seconds = images["seconds"]
+        found.append(
+            f"TAO axis is slow on {listed(map(title, images['data'].unique()))}: "
+            f"{seconds.min():.0f} to {seconds.max():.0f} s per fit."
+        )
     return found
 
 
@@ -250,8 +258,8 @@ def _least_favourable(frame, method):
             others, worse, _ = verdict(*against_all(new, method))
             found[words] = len(worse), len(others)
     words = min(found, key=lambda each: found[each])
-    methods = out_of(*found[words], "method")
-    return f"{method} is significantly better than {methods} at its worst limit ({words})"
+    n_worse, n_all = found[words]
+    return f"{method} than {n_worse or 'none'} of {n_all} methods ({words})"
 
 
 def _agreement(frame):
@@ -262,10 +270,9 @@ def _agreement(frame):
     if not higher:
         return []
     return [
-        "Some methods agree more with the clusters of k-means (median "
-        f"[NMI](comparisons.md#agreement-with-k-means) at {_MAIN_WORDS}): "
-        f"{listed(f'{each} {number(shown[each])}' for each in higher)}, against "
-        f"{number(shown[name])} for {name}."
+        "Nearer to the clusters of k-means than "
+        f"{name} ([NMI](comparisons.md#agreement-with-k-means) {number(shown[name])}) are "
+        f"{listed(f'{each} ({number(shown[each])})' for each in higher)}."
     ]
 
 
@@ -277,25 +284,20 @@ def _losses(frames):
         on_new = against_best(frame, _MAIN, method, "cost_new")
         if on_new is None:
             continue
+        n_sets = on_new.wins + on_new.ties + on_new.losses
         main.append(
-            f"some other {rival_words(method)} costs less than {method} on {on_new.losses} of "
-            f"{counted(on_new.wins + on_new.ties + on_new.losses, 'data set')}"
+            f"another {rival_words(method)} costs less than {method} on {on_new.losses} of "
+            f"{n_sets} sets"
         )
-        all_sizes.append(f"{_lost_of_all(frame, method)} comparisons with {method}")
+        all_sizes.append(f"{_lost_of_all(frame, method)} against {method}")
         least.append(_least_favourable(frame, method))
     if main:
         found.append(
-            f"On [new rows]({name}.md#summary) with at most {_MAIN_WORDS}, {listed(main)}. Over "
-            "all [limits of size](comparisons.md#limits-of-size), the best other method wins "
+            f"On [new rows]({name}.md#summary) with at most {_MAIN_WORDS}, {listed(main)}. "
+            "At all [limits of size](comparisons.md#limits-of-size), the best other method wins "
             f"{listed(all_sizes)}."
         )
-        found.append(f"{listed(least)}.")
+        words = listed(least).replace(" than ", " is significantly better than ", 1)
+        found.append(f"At the worst limits, {words}.")
         found += _agreement(frame)
-    images = frames[field.NAME]
-    images = images[images["data"].isin(field.IMAGES) & (images["method"] == "TAO axis")]
-    if len(images):
-        seconds = images["seconds"]
-        found.append(
-            f"TAO axis is slow on images: {seconds.min():.0f} to {seconds.max():.0f} s per fit."
-        )
     return found

@@ -170,13 +170,13 @@ def beside_paper(frame, table):
         return f"The trees of {table} have not been fitted yet."
     n_near = len(_near(found, REACHED[-1]))
     text = (
-        f"Of the axis-aligned trees in {table}, it reproduces the cost of {n_near} of {len(found)} "
+        f"Of the {len(found)} axis-aligned trees in {table}, it reproduces the cost of {n_near} "
         f"within {percent(REACHED[-1])}."
     )
     if _apart(frame, published(NAME)):
         text += (
-            " The costs of ExKMC also differ from the printed ones, although it has no random "
-            "part. The paper therefore probably had other data or another free clustering."
+            " The costs of ExKMC differ, too, so the paper probably had other data or another "
+            "free clustering."
         )
     return text
 
