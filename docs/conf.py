@@ -67,10 +67,13 @@ html_title = f"tao-cluster {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+# Pages of tables have the whole width.
+WIDE = ["guide/lambda", "guide/measured"]
+WIDE += [f"results/{path.stem}" for path in Path(__file__).parent.glob("results/*.md")]
 html_theme_options = {
     "navbar_align": "left",
     "show_prev_next": True,
-    "secondary_sidebar_items": {"**": ["page-toc"], "results/index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"]} | {name: [] for name in WIDE},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,

@@ -455,7 +455,7 @@ def test_answers_say_where_we_lose():
     *_, lost = answers.answers(frames)
     assert lost.question == "Where does it lose?"
     text = " ".join(lost.sentences)
-    assert "other axis-aligned method costs less than TAO axis on 3 of 3 data sets." in text
+    assert "another axis-aligned method costs less than TAO axis on 3 of 3 sets." in text
 
 
 def test_corrected_p_values():
