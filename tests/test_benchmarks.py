@@ -557,7 +557,7 @@ def test_which_setting_of_cart_gives_the_papers_figure():
         }
     )
     text = cart_words(ours, papers)
-    assert text.endswith("points: CART: 1 of 2; CART, entropy: 1 of 2.")
+    assert "in 1 of 2 with CART and 1 of 2 with entropy." in text
 
 
 def test_papers_figures_have_sources():

@@ -259,7 +259,10 @@ def _least_favourable(frame, method):
             found[words] = len(worse), len(others)
     words = min(found, key=lambda each: found[each])
     n_worse, n_all = found[words]
-    return f"{method} than {n_worse or 'none'} of {n_all} methods ({words})"
+    return (
+        f"{method} does worst at {words}: it is significantly better than {n_worse or 'none'} of "
+        f"{n_all} methods."
+    )
 
 
 def _agreement(frame):
@@ -270,9 +273,9 @@ def _agreement(frame):
     if not higher:
         return []
     return [
-        "Nearer to the clusters of k-means than "
-        f"{name} ([NMI](comparisons.md#agreement-with-k-means) {number(shown[name])}) are "
-        f"{listed(f'{each} ({number(shown[each])})' for each in higher)}."
+        f"{listed(f'{each} ({number(shown[each])})' for each in higher)} agree better with k-means "
+        f"than {name} ({number(shown[name])}; [NMI](comparisons.md#agreement-with-k-means) at "
+        f"{_MAIN_WORDS})."
     ]
 
 
@@ -289,15 +292,14 @@ def _losses(frames):
             f"another {rival_words(method)} costs less than {method} on {on_new.losses} of "
             f"{n_sets} sets"
         )
-        all_sizes.append(f"{_lost_of_all(frame, method)} against {method}")
+        all_sizes.append(f"{method} in {_lost_of_all(frame, method)}")
         least.append(_least_favourable(frame, method))
     if main:
         found.append(
             f"On [new rows]({name}.md#summary) with at most {_MAIN_WORDS}, {listed(main)}. "
-            "At all [limits of size](comparisons.md#limits-of-size), the best other method wins "
-            f"{listed(all_sizes)}."
+            "Over all [limits of size](comparisons.md#limits-of-size) and data sets, the best "
+            f"other method beats {listed(all_sizes)} cases."
         )
-        words = listed(least).replace(" than ", " is significantly better than ", 1)
-        found.append(f"At the worst limits, {words}.")
+        found.append(" ".join(least))
         found += _agreement(frame)
     return found

@@ -49,10 +49,10 @@ def _paper(frame):
     found = list(oblique_page.dominating(with_starts(frame), oblique.PATH))
     n_seeds = max(each["n_seeds"] for each in found)
     words = (
-        "Table 2 of the KDD 2022 paper has nine oblique trees. For each of them, the first table "
-        "has our smallest tree that costs no more. Costs are increases over k-means in percent. "
-        "Parameters are weights, thresholds and leaves. NMI is the agreement of our clusters with "
-        f"those of k-means (1: equal). Our numbers are means ± standard errors of "
+        "Table 2 of the KDD 2022 paper lists nine oblique trees. The first table below puts next "
+        "to each our smallest tree that costs no more. Costs are increases over k-means in "
+        "percent. Parameters are weights, thresholds and leaves. NMI is the agreement of our "
+        "clusters with those of k-means (1: equal). Our numbers are means ± standard errors of "
         f"{counted(n_seeds, 'seed')} (`python -m benchmarks {oblique.NAME}`). These data were also "
         "used to choose the defaults."
     )
@@ -74,8 +74,8 @@ def _fresh(frame):
     """Median costs of methods on fresh data, on fitted and on new rows."""
     n_splits, n_sets = split_of(frame).nunique(), frame["data"].nunique()
     words = (
-        "The second table compares trees with at most 30 and at most 100 parameters (10 and 34 "
-        "leaves of axis-aligned trees), on fitted and on new rows. Costs are medians over "
+        "The second table compares trees with at most 30 or 100 parameters (10 or 34 leaves if "
+        "axis-aligned), on fitted and on new rows. Costs are medians over "
         f"{n_sets} data sets that were not used to develop the library, each with "
         f"{frame['clusters'].iloc[0]:.0f} clusters and {counted(n_splits, 'split')} (`python -m "
         f'benchmarks {new_rows.FRESH}`). TAO published is `algorithm="published"`, fitted for '

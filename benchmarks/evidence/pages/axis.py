@@ -170,7 +170,7 @@ def beside_paper(frame, table):
         return f"The trees of {table} have not been fitted yet."
     n_near = len(_near(found, REACHED[-1]))
     text = (
-        f"Of the {len(found)} axis-aligned trees in {table}, it reproduces the cost of {n_near} "
+        f"Of the {len(found)} axis-aligned trees in {table}, it reproduces the cost of {n_near}, "
         f"within {percent(REACHED[-1])}."
     )
     if _apart(frame, published(NAME)):

@@ -1,5 +1,6 @@
 """Whether some setting of CART gives the papers' figures of it: a paragraph of two pages."""
 
+from benchmarks.evidence.pages.words import listed
 from benchmarks.evidence.tables.cart import VARIANTS
 
 SAME = 0.02  # percent: what rounding and the last bits of a free clustering explain
@@ -25,12 +26,12 @@ def cart_words(frame, papers):
             cost = found["cost"].iloc[0]
             same += abs(cost - row.cost) <= SAME
         if n:
-            counts.append(f"{method}: {same} of {n}")
+            counts.append(f"{same} of {n} with {method.removeprefix('CART, ')}")
     if not counts:
         return ""
     return (
         "*CART in the paper.* The paper fits scikit-learn's decision tree to the labels of the "
         "free clustering. The only setting that it states is `max_leaf_nodes`. We tried "
-        f"{len(counts)} settings. Costs that differ from the printed ones by at most {SAME} "
-        f"percentage points: {'; '.join(counts)}."
+        f"{len(counts)} settings: the defaults (CART) and others. They match the printed costs, "
+        f"within {SAME} percentage points, in {listed(counts)}."
     )

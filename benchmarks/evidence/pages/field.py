@@ -38,6 +38,7 @@ from benchmarks.evidence.tables.peers import PEERS
 
 SHOWN = (("parameters", 100), ("leaves", 2))  # the budgets whose costs are shown per data set
 _NAMED = ("TAO published", "SpEx oblique", "ExKMC", "CART")  # in the summary in words
+_COLUMNS = {"fitted rows": "cost", "new rows": "cost_new"}
 _KEY = "comparisons.md"  # the page that explains the columns
 
 
@@ -147,7 +148,7 @@ def _summary_words(frame):
         f"([details]({_KEY}#wins)). *Numbers* are stricter than parameters for oblique trees, "
         f"because the column of each weight also counts ([details]({_KEY}#limits-of-size)). If TAO "
         "has no tree within a limit on a data set, its cost there counts as infinite. A dash means "
-        "that TAO has no tree within the limit on at least half of the data sets."
+        "that this is so on half of the data sets or more."
     )
     sizes = [means(by_split(frame, budget))[0].shape[0] for budget, _ in budgets()]
     if min(sizes) < max(sizes):
@@ -173,15 +174,25 @@ def _result(frame):
         for duel in [against_best(frame, budget, name, "cost_new")]
     )
     return (
-        f"On new rows with at most {text}, {duels}. The median costs there are {costs_words(new)} "
-        f"(on fitted rows {costs_words(by_split(frame, budget))}). {verdicts} "
-        f"([significance]({_KEY}#effects-and-significance))."
+        f"With trees of at most {text} and on new rows, {duels}. {verdicts} "
+        f"([significance]({_KEY}#effects-and-significance)). Median costs in percent:\n\n"
+        f"{markdown(_medians(frame, budget, costs_of(new)))}"
     )
+
+
+def _medians(frame, budget, names):
+    """Return one row per method: median costs on fitted and on new rows."""
+    tables = {words: by_split(frame, budget, column) for words, column in _COLUMNS.items()}
+    return [
+        {"method": name} | {words: number(median(table[name])) for words, table in tables.items()}
+        for name in names
+    ]
 
 
 def _all_words(name):
     """Name the methods with which :func:`against_best` compares a TAO method."""
-    return f"every other {rival_words(name)}"
+    other = next(each for each in OURS if each != name)
+    return f"every other {rival_words(name)}" + (f" except {other}" if name == OURS[0] else "")
 
 
 def costs_words(new):
@@ -191,9 +202,14 @@ def costs_words(new):
     ----------
     new : DataFrame, costs of :func:`costs.by_split`
     """
+    found = costs_of(new)
+    return listed(f"{name} {number(cost)} %" for name, cost in found.items())
+
+
+def costs_of(new):
+    """Return what :func:`costs_words` says: dict of name to cost."""
     found = {name: median(new[name]) for name in new if name in (*OURS, *_NAMED)}
-    found = {name: cost for name, cost in found.items() if np.isfinite(cost)}
-    return listed(f"{name} {number(found[name])} %" for name in sorted(found, key=found.get))
+    return {name: found[name] for name in sorted(found, key=found.get) if np.isfinite(found[name])}
 
 
 def _verdict_words(name, found, p_values):
@@ -250,9 +266,9 @@ def _budget(frame, budget, text, prefix):
     if table.empty:
         return [*parts, "No method has trees of this size on these data."]
     parts += [
-        "Costs on new rows. For each data set, the last column shows the method other than TAO "
-        "oblique and TAO axis that costs least on the *fitted* rows. A user without new rows would "
-        "take this one.",
+        "Costs on new rows. The last column is the other method that a user without new rows would "
+        "take: the one that costs least on the *fitted* rows, of all except TAO oblique and TAO "
+        "axis. Its cost, too, is that of the new rows.",
         markdown(_costs(frame, budget, "cost_new")),
         folded("Cost on the fitted rows", markdown(_costs(frame, budget, "cost"))),
         _methods(frame, budget, text),

@@ -40,8 +40,8 @@ def section(frame):
         "Table 2 of the TAO paper prints the cost and the size of nine sparse oblique trees. For "
         "each seed, we fit trees for several values of lambda (`tao_path`). The next table shows "
         "the smallest of them whose cost and number of parameters are at most those of the printed "
-        "tree. This favours our trees: they are chosen by a comparison with the printed ones, and "
-        "not the other way round.",
+        "tree. This favours us: among our trees we choose those that beat the printed ones, while "
+        "the paper chose its trees without knowing ours.",
         markdown([line(each) for each in found]),
         "- *Times fewer* is the printed number of parameters divided by ours, as a mean over "
         "seeds.\n"
@@ -91,9 +91,10 @@ def _margin_words(frame):
     if not ratios:
         return ""
     return (
-        f"If it costs {MARGIN} % less than ours, our costs are about {MARGIN} percentage points "
-        "too low. We therefore also counted only trees of ours that cost at least so much less "
-        "than the printed one (the table is without this margin). Each seed has such a tree for "
+        f"Suppose that it costs {MARGIN} % less than ours. Measured against it, our trees would "
+        f"cost about {MARGIN} percentage points more than the table says. As a check, we required "
+        "our trees to cost less than the printed ones by this margin. Each seed has such a tree "
+        "for "
         f"{out_of(len(whole), len(found), 'printed tree')}, with {min(ratios):.1f} to "
         f"{max(ratios):.1f} times fewer parameters."
     )
@@ -167,8 +168,8 @@ def verdict(found):
     if whole:
         ratios = [np.mean(_ratios(each)) for each in whole]
         text += (
-            f". On average over the seeds, it has {min(ratios):.1f} to {max(ratios):.1f} times "
-            "fewer"
+            f". On average over the seeds, the printed trees have {min(ratios):.1f} to "
+            f"{max(ratios):.1f} times as many parameters as ours"
         )
     for each in found:
         if len(each["trees"]) < each["n_seeds"]:
@@ -240,8 +241,8 @@ def _published_part(frame):
         reproduction_words(
             found, 'Our interpretation of the algorithm of the paper, `algorithm="published"`,'
         ),
-        "The paper says for two rows, both of Fashion-MNIST, which depth and lambda it used "
-        "(marked by a star). For the other rows, we ran settings of the paper's grid "
+        "The paper gives depth and lambda of only two rows, both of Fashion-MNIST (marked by a "
+        "star). For the other rows, we ran settings of the paper's grid "
         f"({tried}). The table shows the one whose tree is nearest to the printed cost and number "
         "of parameters, which favours the algorithm. Values are means over seeds ± standard "
         "errors; a row without ± has one seed. *Difference* is the larger one of the relative "

@@ -30,14 +30,19 @@ def section(frame):
         f"**Result.** {_most_words(found)}",
         "The paper leaves some choices open: the strength of the penalty in the tree step, the "
         "condition for a node to change, and more. Each interpretation here is one set of choices. "
-        "Its name says the strength of the penalty, when the update of a node is accepted, and "
-        "what else differs from the others. The penalty is the squared error, and the result is "
-        "the last tree, unless the name says otherwise. The first interpretation is "
-        '`algorithm="published"`. [The paper, part by part](../guide/paper.md) has the passages.',
-        f"- *Rows* are those of table 2 of the paper on letter and Fashion-MNIST: "
-        f"{counted(n_rows, 'row')}. On Fashion-MNIST, an interpretation was run with the two "
-        "settings that the paper prints; on letter, with six settings of the paper's grid or, if "
-        "only three rows were run, with one. The nearest setting counts for each row.\n"
+        "The penalty is the squared error, and the result is the last tree, unless the name says "
+        'otherwise. *Constant, always* is `algorithm="published"`. [The paper, part by part]'
+        "(../guide/paper.md) has the passages. The names consist of these words:",
+        "- *constant*, *lambda/mu* and so on: the strength of the penalty on the weights;\n"
+        "- *always*, *if loss falls* or *if better*: when the update of a node is accepted;\n"
+        "- *least* or *median*: over the rows, for the choice of the first mu;\n"
+        "- *random*: the first tree is random, instead of made by bisecting 2-means;\n"
+        "- *0/1*: the 0/1 loss; *best*: the result is the best tree; *LIBLINEAR*: the node solver.",
+        "The columns of the table are:",
+        f"- *Rows* are those of table 2 of the paper on letter and Fashion-MNIST. Interpretations "
+        f"with {n_rows} rows were run with six settings of letter and the two printed settings of "
+        "Fashion-MNIST, and those with fewer rows on letter only, with one setting. The nearest "
+        "setting counts for each row.\n"
         f"- *Within {percent(REACHED[-1])}*: rows whose cost and number of parameters both differ "
         "from the printed ones by at most so much.\n"
         "- *Falls*: runs in which the last tree costs less than the first one, as in figure 3 of "
@@ -73,11 +78,11 @@ def _most_words(found):
         for tree in trees
         if tree["distance"] <= REACHED[-1]
     }
+    each = "each reproduce" if len(names) > 1 else "reproduces"
     return (
-        f"No interpretation reproduces more than {most} of {counted(n_rows, 'row')} of table 2 "
-        f"within {percent(REACHED[-1])}. {most} are reproduced by "
-        f"{listed(f'*{name}*' for name in names)}. All rows that any interpretation reproduces are "
-        f"those of {listed(sorted(near))}."
+        f"{listed(f'*{name}*' for name in names)} {each} {most} of {counted(n_rows, 'row')} of "
+        f"table 2 within {percent(REACHED[-1])}, and no other interpretation reproduces as many. "
+        f"All rows that are reproduced are those of {listed(sorted(near))}."
     )
 
 
@@ -115,7 +120,7 @@ def _by_row(found):
                 "cost %": averaged(tree["trees"]["cost"]),
                 "parameters": averaged(tree["trees"]["parameters"], 0),
                 "leaves": averaged(tree["trees"]["leaves"], 0),
-                "difference": percent(tree["distance"]),
+                "difference": f"{100 * tree['distance']:.1f} %",
             }
         )
     return {heading: tables[index, heading] for index, heading in sorted(tables)}

@@ -17,7 +17,9 @@ def section(frame):
             "## Fits beside k-means",
             "The table shows the times of fits of `TAOClustering` to centres that are already "
             "known. *Times k-means* is this time divided by that of `KMeans(n_init=10)`, which "
-            "finds the centres and is timed again for each line. The axis-aligned fit of MNIST "
+            "finds the centres and is timed again for each line. The default chooses lambda "
+            "itself, so that its cost and size differ from those with the one given lambda. The "
+            "axis-aligned fit of MNIST "
             "takes minutes and is not in this table.",
             markdown(_fits(fits)),
             figure(
@@ -31,8 +33,8 @@ def section(frame):
             "## Growth with rows, columns and clusters",
             f"The data are Gaussian blobs{_first_shape(frame)}. *4 n*, *4 d* and *4 k* say how "
             "many times as long a fit takes with four times as many rows, columns or clusters. "
-            "The times of oblique fits hardly grow with n at these sizes. With refits, one reason "
-            "is that small tables are fitted together with [noisy copies]"
+            "The times of oblique fits hardly grow with n at these sizes. One reason, for fits "
+            "with refits, is that small tables are fitted together with [noisy copies]"
             "(../guide/problem.md#how-a-tree-is-found) of their rows, and larger tables with fewer "
             "copies or none.",
             markdown(_grown(frame[frame["setting"] == "growth"])),
@@ -43,8 +45,8 @@ def section(frame):
             "Each test is found by a logistic regression with an L1 penalty. The table compares "
             "our solver with LIBLINEAR (tolerance 0.001) on such problems; both start from zero. "
             "*Strength* is the factor of the penalty, and *ratio* is our time divided by that of "
-            "LIBLINEAR. *Excess* says by what share our final value of loss plus penalty is above "
-            "that of LIBLINEAR; if it is negative, ours is better.",
+            "LIBLINEAR. Both solvers minimise loss plus penalty. *Excess* is the relative "
+            "difference of the values that they reach: negative if ours is lower, which is better.",
             markdown(_nodes(frame[frame["method"] == "Newton"])),
             "## Memory",
             "Peak memory in addition to X, of a fit with the defaults in its own process:",
@@ -61,8 +63,8 @@ def _answer(fits, peaks):
     if len(peaks):
         ratios = peaks["memory"] / peaks["yardstick"]
         text += (
-            f" The peak memory beside X is {ratios.min():.1f} to {ratios.max():.1f} times X for "
-            "the fits that were measured."
+            f" In addition to X itself, the measured fits needed {ratios.min():.1f} to "
+            f"{ratios.max():.1f} times the memory of X."
         )
     return text.strip()
 
