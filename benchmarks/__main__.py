@@ -66,7 +66,10 @@ def main(arguments=None):
     for name in names:
         runs = TABLES[name].runs(plan)
         runs = [run for run in runs if options.only in " | ".join(run.key)]
-        runs = [run for run in runs if peers.is_installed(run.method)]
+        skipped = {run.method for run in runs if not peers.is_installed(run.method)}
+        if skipped:
+            _tell(f"not installed and therefore not run: {', '.join(sorted(skipped))}")
+        runs = [run for run in runs if run.method not in skipped]
         with threadpool_limits(limits=1):
             execute(runs, options.out, workshop, n_jobs=options.jobs, tell=_tell)
     render(options.out, options.quick)

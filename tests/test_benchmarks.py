@@ -18,6 +18,7 @@ from benchmarks.evidence.free import Workshop
 from benchmarks.evidence.measures import RESULT
 from benchmarks.evidence.pages import (
     ablations,
+    axis,
     costs,
     coverage,
     field,
@@ -314,13 +315,35 @@ def test_counts_are_written_in_words():
     assert words.out_of(3, 9, "tree") == "3 of 9 trees"
 
 
-def test_programs_that_are_not_installed_are_planned_but_not_run(monkeypatch):
+def test_programs_that_are_not_installed_are_planned_but_not_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(peers.importlib.util, "find_spec", lambda name: None)
     planned = field_table.runs(Plan(sets=("iris",)))
-    there = [run.method for run in planned if peers.is_installed(run.method)]
     assert set(peers.PEERS) < {run.method for run in planned}
-    assert set(peers.PEERS).isdisjoint(there)
-    assert "TAO oblique" in there
+    command.main(
+        ["field", "--quick", "--sets", "iris", "--only", "segmtree", "--out", str(tmp_path)]
+    )
+    assert "not installed and therefore not run: segmtree" in capsys.readouterr().out
+    assert not (tmp_path / "field.csv").exists()
+
+
+def test_a_file_without_a_line_is_no_file(tmp_path):
+    path = tmp_path / "table.csv"
+    for content in (b"", b"table,da"):
+        path.write_bytes(content)
+        assert Results(path).frame().empty
+    execute(runs_of(lambda workshop, run: [{"cost": 1.0}], 1), tmp_path, None, tell=silent)
+    assert list(Results(path).frame()["cost"]) == [1.0]
+
+
+def test_costs_of_table_1_are_compared_only_where_they_were_run():
+    frame = pd.DataFrame(
+        {"data": "adult", "method": "TAO", "point": [10], "cost": [0.5], "setting": "10 leaves"}
+    )
+    assert axis.beside_paper(frame, "X", "table 1") == []
+    frame["method"] = axis.PUBLISHED
+    assert axis.beside_paper(frame, "X", "table 1") == [
+        "Of 1 axis-aligned trees in table 1, X reproduces the cost of 0, within 15 %."
+    ]
 
 
 def test_a_folder_of_own_data_has_the_page_that_explains_the_columns(tmp_path):
@@ -497,6 +520,16 @@ def made_ablation(cost, factor, seeds=(0, 1, 2), method="x"):
         for each in cost
     ]
     return pd.DataFrame(rows)
+
+
+def test_times_of_ablations_are_those_of_a_fit():
+    """A setting with other lambdas takes twice as long; a lambda that occurs twice counts once."""
+    default = made_ablation((1.0, 2.0, 4.0), 1.0, method="default")
+    own = made_ablation((1.0, 1.5, 2.0, 3.0, 4.0), 1.0).assign(seconds=2.0)
+    again = own[own["point"] == 2.0].assign(seconds=50.0, parameters=1.0)
+    found = ablations.all_beside(pd.concat([default, own, again]))["x"]["iris"]
+    assert found.seconds == pytest.approx(2.0)
+    assert found.seen.ratio == pytest.approx(1.0, rel=1e-6)
 
 
 def test_size_at_equal_cost():

@@ -75,12 +75,12 @@ def _fresh(frame):
     n_splits, n_sets = split_of(frame).nunique(), frame["data"].nunique()
     words = (
         "The second table compares trees with at most 30 or 100 parameters (10 or 34 leaves if "
-        "axis-aligned), on fitted and on new rows. Costs are medians over "
-        f"{n_sets} data sets that were not used to develop the library, each with "
+        f"axis-aligned), on fitted and on new rows. Costs are medians over {n_sets} data sets that "
+        "were not used to develop the library, each with "
         f"{frame['clusters'].iloc[0]:.0f} clusters and {counted(n_splits, 'split')} (`python -m "
-        f'benchmarks {new_rows.FRESH}`). TAO published is `algorithm="published"`, fitted for '
-        "ten values of lambda and not to these limits. ExShallow always has one leaf per cluster. "
-        "SpEx oblique has no tree with 30 parameters on most data."
+        f'benchmarks {new_rows.FRESH}`). TAO published (`algorithm="published"`) has no search '
+        "for a given size, only ten values of lambda. ExShallow always has one leaf per cluster. A "
+        "dash: no tree of this size on most data."
     )
     tables = {
         f"{budget[1]}: {kind}": by_split(frame, budget, column)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchmarks.evidence.answers import answers, overview_figures
@@ -66,6 +67,7 @@ def pages(folder, is_quick=False):
     found["comparisons.md"] = _TEMPLATES.get_template("comparisons.md.jinja").render(
         offset=f"{costs.OFFSET:g} %",
         least=f"{costs.LEAST:g} %",
+        example=f"{np.log((5 + costs.OFFSET) / (2 + costs.OFFSET)):.1f}",
         significant=costs.SIGNIFICANT,
     )
     hours = sum(map(cpu_seconds, frames.values())) / 3600

@@ -78,9 +78,9 @@ class Results:
 
     def frame(self):
         """What is there: a DataFrame with COLUMNS."""
+        self._mend()
         if not self.path.is_file():
             return pd.DataFrame(columns=list(COLUMNS))
-        self._mend()
         words = dict.fromkeys(("table", "data", "method", "setting"), str)
         return pd.read_csv(self.path, dtype=words, keep_default_na=False, na_values=[""])
 
@@ -104,9 +104,11 @@ class Results:
             os.fsync(file.fileno())
 
     def _mend(self):
-        """Take away half a line that an interrupted write has left."""
-        content = self.path.read_bytes()
-        if not content.endswith(b"\n"):
+        """Take away half a line that an interrupted write has left, or a file without any line."""
+        content = self.path.read_bytes() if self.path.is_file() else b"\n"
+        if b"\n" not in content:
+            self.path.unlink()
+        elif not content.endswith(b"\n"):
             self.path.write_bytes(content[: content.rfind(b"\n") + 1])
 
 

@@ -180,7 +180,7 @@ def _answer(found):
         text += (
             f" With each of the {len(rest)} other changes of the default, they are {min(rest):.2f} "
             f"to {max(rest):.2f} times as large. (These counts are without the algorithm of the "
-            "paper and its variants, the last lines of the table.)"
+            f"paper and its variants: {listed(f'*{name}*' for name in (PUBLISHED, *PENALTIES))}.)"
         )
     missed = {
         name: sum(np.isnan(own.seen.ratio) for own in by_set.values())
@@ -237,8 +237,10 @@ def search_words(found):
         return ""
     seen, new = (size_of(found, name, kind) for kind in ("seen", "new"))
     times = np.exp(np.mean(np.log([own.seconds for own in found[name].values()])))
-    is_gain = np.log(new[0]) < -2 * new[1]
-    verdict = "is larger" if is_gain else "is **not** larger"
+    if not np.isfinite(new[1]):
+        return ""
+    is_clear = abs(np.log(new[0])) > 2 * new[1]
+    verdict = "is larger" if is_clear else "is **not** larger"
     return (
         "The *search over structures*, which can change the shape of a tree, is not part of a "
         "default fit without a limit. With four rounds of it, the size at equal cost is "

@@ -162,23 +162,33 @@ def _beside_its_start(means):
     )
 
 
-def beside_paper(frame, table):
-    """Say how the costs are related to the printed ones, for the overview: sentences."""
+def beside_paper(frame, name, table):
+    """Say how the costs of the published algorithm are related to the printed ones.
+
+    Parameters
+    ----------
+    frame : DataFrame, rows of the file
+    name, table : str, what the algorithm and the table are called
+
+    Returns
+    -------
+    list of str, one sentence or none
+    """
     frame = with_starts(frame)
     found = beside_printed(frame, PUBLISHED)
     if not found:
-        return f"The trees of {table} have not been fitted yet."
-    n_near = len(_near(found, REACHED[-1]))
+        return []
     text = (
-        f"Of the {len(found)} axis-aligned trees in {table}, it reproduces the cost of {n_near}, "
-        f"within {percent(REACHED[-1])}."
+        f"Of {len(found)} axis-aligned trees in {table}, {name} reproduces the cost of "
+        f"{len(_near(found, REACHED[-1]))}, within {percent(REACHED[-1])}."
     )
-    if _apart(frame, published(NAME)):
+    apart = _apart(frame, published(NAME))
+    if apart:
         text += (
-            " The costs of ExKMC differ, too, so the paper probably had other data or another "
-            "free clustering."
+            f" The costs of ExKMC on {listed(apart)} differ, too, so the paper probably had other "
+            "data or another free clustering."
         )
-    return text
+    return [text]
 
 
 def _improved(frame):
@@ -188,7 +198,7 @@ def _improved(frame):
         return ""
     worse = [row for row, ours, printed in found if ours > printed + LEVEL]
     text = (
-        f"It costs no more than the printed tree of TAO in {len(found) - len(worse)} of "
+        f"TAO axis costs no more than the printed tree of TAO in {len(found) - len(worse)} of "
         f"{counted(len(found), 'row')}."
     )
     return text + (f" It costs more on {listed(worse)}." if worse else "")
@@ -215,10 +225,12 @@ def comparison(means, low, high):
 def _order(means, low, high):
     """Say in how many rows one method costs no more than another."""
     rows, failed = comparison(means, low, high)
+    if not rows:
+        return ""
     text = (
         f"{MAIN[low]} costs no more than {MAIN[high]} in {len(rows) - len(failed)} of "
         f"{counted(len(rows), 'row')}"
     )
-    if low == TAO and high == "ExKMC":
+    if low == TAO and high == "ExKMC" and not failed:
         text += ", because the tree of ExKMC is one of its initial trees"
     return text + (f"; it costs more on {listed(failed)}." if failed else ".")

@@ -87,17 +87,23 @@ def new_rows_section(frame, name=NEW_ROWS, words=""):
         "- *Trees.* For each split, each method offers several trees. TAO oblique offers "
         f"{10 + len(PARAMETERS)}: those of ten values of lambda, and those with `max_parameters` "
         f"{listed(map(str, PARAMETERS))}. TAO axis and the other methods whose size can be set "
-        "offer trees with six limits on the number of leaves. The other methods offer one tree. At "
+        f"offer trees with {_sizes_words(frame)} limits on the number of leaves. The other methods "
+        "offer one tree. At "
         "each limit of size, trees above the limit are discarded. Of the others, the one that "
         "costs least on the fitted rows stands for the method."
     )
     if PUBLISHED in set(frame["method"]):
         words += (
             f" {PUBLISHED} is our interpretation of the algorithm of the TAO paper. It offers the "
-            "trees of ten values of lambda, but none with `max_parameters`, which is a handicap at "
-            f"{min(PARAMETERS)} parameters."
+            "trees of ten values of lambda, but none with `max_parameters`."
         )
     return _section(frame, name, words)
+
+
+def _sizes_words(frame):
+    """Return how many sizes TAO axis has on a data set, such as "5 or 6"."""
+    runs = frame[frame["method"] == OURS[1]].groupby(["data", "setting", "seed"]).size()
+    return " or ".join(str(n) for n in sorted(set(runs))) or "several"
 
 
 def _section(frame, name, words):

@@ -50,7 +50,7 @@ def section(frame):
         "still differ much. The paper does not print the NMI of its trees.\n"
         "- ± is the standard error over seeds of the tree. All seeds have the same free "
         "clustering.\n"
-        f"- {starts_words(frame)} {_free_words(frame)} {_margin_words(frame)}\n"
+        f"- {starts_words(frame)} {_free_words(frame)}\n"
         "- All costs are those of fitted rows, and these data were also used to choose the "
         "defaults. The page [All methods on fresh data](fresh-data.md) has costs on new rows of "
         "other data.\n"
@@ -91,10 +91,10 @@ def _margin_words(frame):
     if not ratios:
         return ""
     return (
-        f"Suppose that it costs {MARGIN} % less than ours. Measured against it, our trees would "
-        f"cost about {MARGIN} percentage points more than the table says. As a check, we required "
-        "our trees to cost less than the printed ones by this margin. Each seed has such a tree "
-        "for "
+        f"Suppose that the free clustering of the paper costs {MARGIN} % less than ours. Measured "
+        f"against it, our trees would cost about {MARGIN} percentage points more than the table "
+        "says. As a check, we required our trees to cost less than the printed ones by this "
+        "margin. Each seed has such a tree for "
         f"{out_of(len(whole), len(found), 'printed tree')}, with {min(ratios):.1f} to "
         f"{max(ratios):.1f} times fewer parameters."
     )
@@ -197,7 +197,7 @@ def reproduction(frame, method=PUBLISHED):
         ours = runs[runs["data"] == row.data]
         if row.data in set(runs["data"]) and _is_given(row):
             known = setting_of(*GIVEN[row.data, row.cost])
-            ours = ours[ours["setting"].str.startswith(known)]
+            ours = ours[ours["setting"].str.removesuffix(STARTS) == known]
         trees = [_mean_tree(row, setting, own) for setting, own in ours.groupby("setting")]
         if trees:
             found.append(min(trees, key=lambda tree: tree["distance"]))
@@ -267,11 +267,17 @@ def reproduction_words(found, name):
     """
     narrow, wide = reached(found)
     near = {title(each["paper"].data) for each in found if each["distance"] <= REACHED[-1]}
-    of_data = f" ({listed(sorted(near))})" if near else ""
+    n_all = len(papers_rows())
+    trees = "printed trees" if len(found) == n_all else f"those of {n_all} printed trees tried"
+    if not wide:
+        return (
+            f"{name} reproduces none of {len(found)} {trees}: cost or number of parameters differs "
+            f"by more than {percent(REACHED[-1])}."
+        )
     most = percent(REACHED[0] if narrow == wide else REACHED[-1])
     return (
-        f"{name} reproduces {out_of(wide, len(found), 'printed tree')} of table 2{of_data}: cost "
-        f"and number of parameters both differ by at most {most}."
+        f"{name} reproduces {wide} of {len(found)} {trees} of table 2 ({listed(sorted(near))}): "
+        f"cost and number of parameters both differ by at most {most}."
     )
 
 
@@ -294,13 +300,23 @@ def _same_free(frame):
 
 
 def _free_words(frame):
-    same = listed(map(title, _same_free(frame)))
-    return (
+    same = _same_free(frame)
+    other = [title(data) for data in DATA if data in set(frame["data"]) and data not in same]
+    text = (
         "IMM and ExGreedy have no random part, so that the same free clustering gives the same "
-        f"cost. On {same or 'none of the data sets'}, both cost what the paper prints, to the last "
-        "digit: our free clustering is very probably that of the paper. On the other data sets "
-        "the paper had another free clustering, which is not available."
+        "cost."
     )
+    if same:
+        text += (
+            f" On {listed(map(title, same))}, both cost what the paper prints, to the last digit: "
+            "our free clustering is very probably that of the paper."
+        )
+    if other:
+        text += (
+            f" On {listed(other)}, we do not have the free clustering of the paper. "
+            f"{_margin_words(frame)}"
+        )
+    return text.strip()
 
 
 def others(frame):

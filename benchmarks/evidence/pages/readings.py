@@ -2,6 +2,7 @@
 
 from benchmarks.evidence.measures import RESULT
 from benchmarks.evidence.pages.oblique import REACHED, reached, reproduction
+from benchmarks.evidence.pages.starts import with_starts
 from benchmarks.evidence.pages.words import (
     averaged,
     counted,
@@ -22,9 +23,10 @@ _AXIS_TABLE = "kdd22-table1"
 
 def section(frame):
     """Return the page as Markdown."""
-    frame = frame.assign(setting=frame["setting"].str.removesuffix(STARTS))
+    frame = with_starts(frame)
     results = frame[frame["work"] == RESULT]
     found = {name: reproduction(results, name) for name in frame["method"].unique()}
+    results = results.assign(setting=results["setting"].str.removesuffix(STARTS))
     n_rows = max(map(len, found.values()))
     parts = [
         f"**Result.** {_most_words(found)}",
@@ -116,7 +118,7 @@ def _by_row(found):
         tables.setdefault((paper.Index, heading), []).append(
             {
                 "interpretation": name,
-                "setting": tree["setting"],
+                "setting": tree["setting"].removesuffix(STARTS),
                 "cost %": averaged(tree["trees"]["cost"]),
                 "parameters": averaged(tree["trees"]["parameters"], 0),
                 "leaves": averaged(tree["trees"]["leaves"], 0),
@@ -137,8 +139,10 @@ def _axis_aligned(results):
             own = results[(results["data"] == data) & (results["setting"] == f"{n} leaves")]
             paper = rows.loc[(rows["leaves"] - n).abs().idxmin()]
             costs = {"the paper": paper["cost"]} | own.set_index("method")["cost"].to_dict()
-            for name, cost in costs.items() if len(own) else ():
-                found.setdefault(name, []).append(number(cost))
+            for name in ("the paper", *results["method"].unique()) if len(own) else ():
+                found.setdefault(name, []).append(number(costs.get(name)))
         for name, costs in found.items():
+            if set(costs) == {"-"}:
+                continue
             lines.setdefault(name, {"costs of": name})[title(data)] = ", ".join(costs)
     return list(lines.values())
