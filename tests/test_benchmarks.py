@@ -17,7 +17,6 @@ from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
 from benchmarks.evidence.measures import RESULT
 from benchmarks.evidence.pages import (
-    ablations,
     axis,
     costs,
     coverage,
@@ -28,10 +27,8 @@ from benchmarks.evidence.pages import (
     words,
 )
 from benchmarks.evidence.pages.cart import cart_words
-from benchmarks.evidence.pages.equal_cost import compared
 from benchmarks.evidence.render import pages
 from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
-from benchmarks.evidence.tables import ablations as ablations_table
 from benchmarks.evidence.tables import field as field_table
 from benchmarks.evidence.tables import new_rows, peers
 from benchmarks.evidence.tables import oblique as oblique_table
@@ -342,7 +339,7 @@ def test_costs_of_table_1_are_compared_only_where_they_were_run():
     assert axis.beside_paper(frame, "X", "table 1") == []
     frame["method"] = axis.PUBLISHED
     assert axis.beside_paper(frame, "X", "table 1") == [
-        "Of 1 axis-aligned trees in table 1, X reproduces the cost of 0, within 15 %."
+        "Of 1 axis-aligned trees in table 1, X reproduces the cost of 0 within 15 %."
     ]
 
 
@@ -500,64 +497,6 @@ def test_a_method_without_a_small_tree_is_last():
     assert next(costs.fields(table), None) is None  # of four sets there is no ranking
 
 
-def made_ablation(cost, factor, seeds=(0, 1, 2), method="x"):
-    """Trees of a setting: parameters are factor * 100 / cost ** 0.5."""
-    rows = [
-        {
-            "data": "iris",
-            "method": method,
-            "seed": seed,
-            "point": each,
-            "cost": each * (1 + 0.1 * seed),
-            "cost_new": 2 * each,
-            "parameters": factor * 100 / (each * (1 + 0.1 * seed)) ** 0.5,
-            "seconds": 1.0,
-            "clusters": 3,
-            "machine": "a",
-            "commit": "c",
-        }
-        for seed in seeds
-        for each in cost
-    ]
-    return pd.DataFrame(rows)
-
-
-def test_times_of_ablations_are_those_of_a_fit():
-    """A setting with other lambdas takes twice as long; a lambda that occurs twice counts once."""
-    default = made_ablation((1.0, 2.0, 4.0), 1.0, method="default")
-    own = made_ablation((1.0, 1.5, 2.0, 3.0, 4.0), 1.0).assign(seconds=2.0)
-    again = own[own["point"] == 2.0].assign(seconds=50.0, parameters=1.0)
-    found = ablations.all_beside(pd.concat([default, own, again]))["x"]["iris"]
-    assert found.seconds == pytest.approx(2.0)
-    assert found.seen.ratio == pytest.approx(1.0, rel=1e-6)
-
-
-def test_size_at_equal_cost():
-    """The ratio of two lines, and no ratio where too few costs are reached."""
-    base = made_ablation((1.0, 2.0, 4.0), 1.0)
-    found = compared(made_ablation((1.0, 2.0, 5.0), 1.5), base)
-    assert found.ratio == pytest.approx(1.5)
-    assert found.error == pytest.approx(0, abs=1e-9)
-    assert found.counts == "9 of 9"
-    costly = compared(made_ablation((3.0, 6.0), 1.5), base)
-    assert np.isnan(costly.ratio)
-    assert (costly.reached, costly.above, costly.below) == (3, 6, 0)
-    cheap = compared(made_ablation((0.1, 0.2), 1.5), base)
-    assert (cheap.reached, cheap.above, cheap.below) == (0, 0, 9)
-
-
-def test_seeds_of_other_machines_are_not_compared():
-    base = made_ablation((1.0, 2.0, 4.0), 1.0, method="default")
-    other = made_ablation((1.0, 2.0, 4.0), 1.5)
-    other.loc[other["seed"] == 2, "machine"] = "b"
-    found = ablations.beside(other, base)
-    assert (found.seeds, found.apart, found.is_same) == ([0, 1], 1, False)
-    assert ablations.beside(base, base).is_same
-    text = ablations.section(pd.concat([base, base.assign(method="same"), other]))
-    assert "no effect" in text
-    assert "2 (+1)" in text
-
-
 def test_coverage_counts_what_is_missing():
     planned = runs_of(None, 3)
     frame = pd.DataFrame([dict(zip(KEY, planned[0].key, strict=True))])
@@ -590,7 +529,7 @@ def test_which_setting_of_cart_gives_the_papers_figure():
         }
     )
     text = cart_words(ours, papers)
-    assert "in 1 of 2 with CART and 1 of 2 with entropy." in text
+    assert "points: 1 of 2 with the defaults and 1 of 2 with the criterion entropy." in text
 
 
 def test_papers_figures_have_sources():
@@ -700,7 +639,3 @@ def test_the_overview_names_tables_of_other_commits():
     assert "2 of 3 were measured at commit `a1`, and the other one (Two) at" in text
     assert "not committed (commits with a plus sign)." in text
     assert text.endswith("The runs were made on 2 kinds of machines.")
-
-
-def test_settings_of_the_ablations_are_explained():
-    assert set(ablations_table.settings(False)) - {"default"} == set(ablations._MEANINGS)

@@ -265,6 +265,7 @@ def _least_favourable(frame, method):
     n_worse, n_all = found[words]
     if max(found.values()) == found[words]:
         return ""  # no limit differs from the others
+    words = words.replace("numbers", "[numbers](comparisons.md#limits-of-size)")
     return (
         f"{method} does worst at {words}: it is significantly better than {n_worse or 'none'} of "
         f"{n_all} methods."
@@ -303,7 +304,7 @@ def _losses(frames):
     if main:
         found.append(
             f"On [new rows]({name}.md#summary) with at most {_MAIN_WORDS}, {listed(main)}. "
-            "Over all [limits of size](comparisons.md#limits-of-size) and data sets, the best "
+            "Over all data sets and [limits of size](comparisons.md#limits-of-size), the best "
             f"other method beats {listed(all_sizes)} cases."
         )
         found += [" ".join(filter(None, least))] if any(least) else []

@@ -49,12 +49,12 @@ def _paper(frame):
     found = list(oblique_page.dominating(with_starts(frame), oblique.PATH))
     n_seeds = max(each["n_seeds"] for each in found)
     words = (
-        "Table 2 of the KDD 2022 paper lists nine oblique trees. The first table below puts next "
-        "to each our smallest tree that costs no more. Costs are increases over k-means in "
-        "percent. Parameters are weights, thresholds and leaves. NMI is the agreement of our "
-        "clusters with those of k-means (1: equal). Our numbers are means ± standard errors of "
-        f"{counted(n_seeds, 'seed')} (`python -m benchmarks {oblique.NAME}`). These data were also "
-        "used to choose the defaults."
+        "Table 2 of the KDD 2022 paper lists nine oblique trees. For each of them, the first "
+        "table below also shows our smallest tree that costs no more. Costs are increases over "
+        "k-means in percent. Parameters are weights, thresholds and leaves. NMI is the agreement "
+        "of our clusters with those of k-means (1: equal). Our numbers are means ± standard "
+        f"errors of {counted(n_seeds, 'seed')} (`python -m benchmarks {oblique.NAME}`). These "
+        "data were also used to choose the defaults."
     )
     lines = [
         {
@@ -78,9 +78,9 @@ def _fresh(frame):
         f"axis-aligned), on fitted and on new rows. Costs are medians over {n_sets} data sets that "
         "were not used to develop the library, each with "
         f"{frame['clusters'].iloc[0]:.0f} clusters and {counted(n_splits, 'split')} (`python -m "
-        f'benchmarks {new_rows.FRESH}`). TAO published (`algorithm="published"`) has no search '
-        "for a given size, only ten values of lambda. ExShallow always has one leaf per cluster. A "
-        "dash: no tree of this size on most data."
+        f'benchmarks {new_rows.FRESH}`). TAO published (`algorithm="published"`) cannot '
+        "search for a size and has only ten values of lambda. ExShallow always has one leaf per "
+        "cluster. A dash: no tree of this size on most data."
     )
     tables = {
         f"{budget[1]}: {kind}": by_split(frame, budget, column)

@@ -180,13 +180,13 @@ def beside_paper(frame, name, table):
         return []
     text = (
         f"Of {len(found)} axis-aligned trees in {table}, {name} reproduces the cost of "
-        f"{len(_near(found, REACHED[-1]))}, within {percent(REACHED[-1])}."
+        f"{len(_near(found, REACHED[-1]))} within {percent(REACHED[-1])}."
     )
     apart = _apart(frame, published(NAME))
     if apart:
         text += (
-            f" The costs of ExKMC on {listed(apart)} differ, too, so the paper probably had other "
-            "data or another free clustering."
+            f" On {listed(apart)}, our costs of ExKMC also differ from the printed ones, so the "
+            "paper probably had other data or another free clustering."
         )
     return [text]
 

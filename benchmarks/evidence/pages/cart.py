@@ -1,8 +1,13 @@
 """Whether some setting of CART gives the papers' figures of it: a paragraph of two pages."""
 
-from benchmarks.evidence.pages.words import listed
+from benchmarks.evidence.pages.words import counted, listed
 from benchmarks.evidence.tables.cart import VARIANTS
 
+_SETTINGS = {
+    "CART": "the defaults",
+    "CART, entropy": "the criterion entropy",
+    "CART, balanced classes": "balanced classes",
+}
 SAME = 0.02  # percent: what rounding and the last bits of a free clustering explain
 
 
@@ -26,12 +31,12 @@ def cart_words(frame, papers):
             cost = found["cost"].iloc[0]
             same += abs(cost - row.cost) <= SAME
         if n:
-            counts.append(f"{same} of {n} with {method.removeprefix('CART, ')}")
+            counts.append(f"{same} of {n} with {_SETTINGS.get(method, method)}")
     if not counts:
         return ""
     return (
         "*CART in the paper.* The paper fits scikit-learn's decision tree to the labels of the "
         "free clustering. The only setting that it states is `max_leaf_nodes`. We tried "
-        f"{len(counts)} settings: the defaults (CART) and others. They match the printed costs, "
-        f"within {SAME} percentage points, in {listed(counts)}."
+        f"{counted(len(counts), 'setting')}. Printed costs that they match within {SAME} "
+        f"percentage points: {listed(counts)}."
     )

@@ -136,8 +136,9 @@ def unscaled(data):
 def costs_caption():
     """Say, below a figure of effects, what is added to the costs."""
     return (
-        f"Costs are increases over k-means in percent; {OFFSET:g} is added to each of them first, "
-        "because the ratio to a cost of 0 is not defined."
+        f"The ratio is (cost of the other method + {OFFSET:g}) / (cost of TAO oblique + "
+        f"{OFFSET:g}), with costs in percent above k-means; {OFFSET:g} is added because a cost "
+        "can be 0."
     )
 
 

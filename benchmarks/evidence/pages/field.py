@@ -180,7 +180,7 @@ def _result(frame):
         for duel in [against_best(frame, budget, name, "cost_new")]
     )
     return (
-        f"With trees of at most {text} and on new rows, {duels}. {verdicts} "
+        f"With at most {text} and on new rows, {duels}. {verdicts} "
         f"([significance]({_KEY}#effects-and-significance)). Median costs in percent:\n\n"
         f"{markdown(_medians(frame, budget, costs_of(new)))}"
     )
@@ -197,8 +197,7 @@ def _medians(frame, budget, names):
 
 def _all_words(name):
     """Name the methods with which :func:`against_best` compares a TAO method."""
-    other = next(each for each in OURS if each != name)
-    return f"every other {rival_words(name)}" + (f" except {other}" if name == OURS[0] else "")
+    return f"all other {rival_words(name)}s" + (f" ({OURS[1]} aside)" if name == OURS[0] else "")
 
 
 def costs_words(new):
@@ -272,9 +271,9 @@ def _budget(frame, budget, text, prefix):
     if table.empty:
         return [*parts, "No method has trees of this size on these data."]
     parts += [
-        "Costs on new rows. The last column is the other method that a user without new rows would "
-        "take: the one that costs least on the *fitted* rows, of all except TAO oblique and TAO "
-        "axis. Its cost, too, is that of the new rows.",
+        "Costs on new rows. The last column shows, for each data set, the method that costs least "
+        "on the *fitted* rows, apart from TAO oblique and TAO axis. A user without new rows would "
+        "choose it. The cost shown is again that on the new rows.",
         markdown(_costs(frame, budget, "cost_new")),
         folded("Cost on the fitted rows", markdown(_costs(frame, budget, "cost"))),
         _methods(frame, budget, text),

@@ -37,14 +37,15 @@ def section(frame):
         "(../guide/paper.md) has the passages. The names consist of these words:",
         "- *constant*, *lambda/mu* and so on: the strength of the penalty on the weights;\n"
         "- *always*, *if loss falls* or *if better*: when the update of a node is accepted;\n"
-        "- *least* or *median*: over the rows, for the choice of the first mu;\n"
+        "- *least* (also if nothing is said) or *median*: over the rows, for the first mu, mu_0;\n"
         "- *random*: the first tree is random, instead of made by bisecting 2-means;\n"
         "- *0/1*: the 0/1 loss; *best*: the result is the best tree; *LIBLINEAR*: the node solver.",
         "The columns of the table are:",
         f"- *Rows* are those of table 2 of the paper on letter and Fashion-MNIST. Interpretations "
-        f"with {n_rows} rows were run with six settings of letter and the two printed settings of "
-        "Fashion-MNIST, and those with fewer rows on letter only, with one setting. The nearest "
-        "setting counts for each row.\n"
+        f"that are compared with {n_rows} rows were run with six settings of letter and the two "
+        "printed settings of Fashion-MNIST. The others were run once, on letter, and this tree is "
+        "compared with all rows of letter. For each row, the run counts whose tree is nearest; for "
+        "a row whose setting is printed, it is that setting.\n"
         f"- *Within {percent(REACHED[-1])}*: rows whose cost and number of parameters both differ "
         "from the printed ones by at most so much.\n"
         "- *Falls*: runs in which the last tree costs less than the first one, as in figure 3 of "
@@ -60,8 +61,9 @@ def section(frame):
     if axis:
         parts += [
             "## Axis-aligned trees of table 1",
-            "Costs in percent of trees with 10, 20 and 40 leaves, which start from the trees of "
-            "ExKMC. They need no logistic regression and no random start.",
+            "Cost increases in percent, with 10, 20 and 40 leaves. All fits start from the tree of "
+            "ExKMC. Axis-aligned trees use neither a random start nor logistic regressions, so "
+            "interpretations that differ only in these are left out.",
             markdown(axis),
         ]
     return "\n\n".join(parts)
