@@ -185,8 +185,8 @@ def beside_paper(frame, name, table):
     apart = _apart(frame, published(NAME))
     if apart:
         text += (
-            f" On {listed(apart)}, our costs of ExKMC also differ from the printed ones, so the "
-            "paper probably had other data or another free clustering."
+            f" Our costs of ExKMC on {listed(apart)} differ, too, so the paper probably had other "
+            "data or another free clustering."
         )
     return [text]
 
