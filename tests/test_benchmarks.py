@@ -339,7 +339,7 @@ def test_costs_of_table_1_are_compared_only_where_they_were_run():
     assert axis.beside_paper(frame, "X", "table 1") == []
     frame["method"] = axis.PUBLISHED
     assert axis.beside_paper(frame, "X", "table 1") == [
-        "Of 1 axis-aligned trees in table 1, X reproduces the cost of 0 within 15 %."
+        "Of the axis-aligned trees in table 1, X reproduces the costs of 0 of 1 within 15 %."
     ]
 
 

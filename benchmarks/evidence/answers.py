@@ -145,14 +145,14 @@ def _new_rows(frames):
         others, worse, better = verdict(*against_all(new, method))
         level = [other for other in others if other not in worse + better]
         text = (
-            f"{method} is [significantly](comparisons.md#effects-and-significance) better there "
-            f"than {out_of(len(worse), len(others), 'other method')}"
+            f"There, {method} is [significantly](comparisons.md#effects-and-significance) better "
+            f"than {out_of(len(worse), len(others), 'other method')}."
         )
         if level and len(level) <= _MOST_UNBEATEN:
-            text += f", not significantly different from {listed(level)}"
+            text += f" The difference from {listed(level)} is not significant."
         if better and len(better) <= _MOST_UNBEATEN:
-            text += f", and worse than {listed(better)}"
-        found.append(f"{text}.")
+            text += f" {listed(better)} {'is' if len(better) == 1 else 'are'} better than {method}."
+        found.append(text)
     return found
 
 

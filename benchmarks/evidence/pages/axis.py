@@ -179,14 +179,14 @@ def beside_paper(frame, name, table):
     if not found:
         return []
     text = (
-        f"Of {len(found)} axis-aligned trees in {table}, {name} reproduces the cost of "
-        f"{len(_near(found, REACHED[-1]))} within {percent(REACHED[-1])}."
+        f"Of the axis-aligned trees in {table}, {name} reproduces the costs of "
+        f"{len(_near(found, REACHED[-1]))} of {len(found)} within {percent(REACHED[-1])}."
     )
     apart = _apart(frame, published(NAME))
     if apart:
         text += (
-            f" Our costs of ExKMC on {listed(apart)} differ, too, so the paper probably had other "
-            "data or another free clustering."
+            " The paper probably had other data or free clusters, because our costs of ExKMC on "
+            f"{listed(apart)} also differ."
         )
     return [text]
 
