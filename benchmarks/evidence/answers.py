@@ -75,10 +75,7 @@ def overview_figures(frames):
         found.append(
             figure(
                 f"{prefix}_effects",
-                f"Costs of the other methods relative to TAO oblique at {_MAIN_WORDS}, on fitted "
-                "(left) and on new rows (right). Right of 1, the other method costs more. "
-                f"{costs.costs_caption()} Geometric means over data sets; whiskers are standard "
-                f"errors. [Details]({name}.md)",
+                f"{costs.effects_caption(_MAIN_WORDS)} [Details]({name}.md)",
             )
         )
     if len(frames[field.NAME]):
@@ -110,11 +107,11 @@ def _reproduction(frames):
     if len(frames[oblique.NAME]):
         rows = with_starts(frames[oblique.NAME])
         dominated = list(oblique_page.dominating(rows, oblique.PATH))
-        whole = [row for row in dominated if len(row["trees"]) == row["n_seeds"]]
+        whole = len(oblique_page.by_all_seeds(dominated))
         if dominated:
             found.append(
                 "[Table 2](kdd22-table2.md) of the TAO paper prints oblique trees. For "
-                f"{out_of(len(whole), len(dominated), 'tree')}, every seed finds a tree that is no "
+                f"{out_of(whole, len(dominated), 'tree')}, every seed finds a tree that is no "
                 "larger and costs no more. (The defaults were chosen on these data.)"
             )
         ours = oblique_page.reproduction(frames[oblique.NAME])
@@ -161,9 +158,7 @@ def _sizes(frames):
     found = []
     if len(frames[oblique.NAME]):
         rows = oblique_page.dominating(with_starts(frames[oblique.NAME]), oblique.PATH)
-        ratios = [
-            row["paper"].parameters / tree["parameters"] for row in rows for tree in row["trees"]
-        ]
+        ratios = [ratio for row in rows for ratio in oblique_page.ratios_of(row)]
         if ratios:
             found.append(
                 f"The [trees of the TAO paper](kdd22-table2.md) have {min(ratios):.1f} to "
@@ -249,8 +244,7 @@ def _lost_of_all(frame, method):
     """Count the losses to the best other method on new rows over all sizes: "lost of all"."""
     duels = [against_best(frame, size, method, "cost_new") for size, _ in budgets(method)]
     duels = [each for each in duels if each is not None]
-    n_all = sum(each.wins + each.ties + each.losses for each in duels)
-    return f"{sum(each.losses for each in duels)} of {n_all}"
+    return f"{sum(each.losses for each in duels)} of {sum(each.total for each in duels)}"
 
 
 def _least_favourable(frame, method):
@@ -294,10 +288,9 @@ def _losses(frames):
         on_new = against_best(frame, _MAIN, method, "cost_new")
         if on_new is None:
             continue
-        n_sets = on_new.wins + on_new.ties + on_new.losses
         main.append(
             f"another {rival_words(method)} costs less than {method} on {on_new.losses} of "
-            f"{n_sets} sets"
+            f"{on_new.total} sets"
         )
         all_sizes.append(f"{method} in {_lost_of_all(frame, method)}")
         least.append(_least_favourable(frame, method))

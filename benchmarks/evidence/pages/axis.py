@@ -3,6 +3,7 @@
 import numpy as np
 
 from benchmarks.evidence.pages.cart import cart_words
+from benchmarks.evidence.pages.oblique import REACHED
 from benchmarks.evidence.pages.starts import starts_words, with_starts
 from benchmarks.evidence.pages.words import (
     averaged,
@@ -23,7 +24,6 @@ OTHERS = {NO_SEARCH: "TAO axis, no search", "ExGreedy": "ExGreedy", "ExShallow":
 OTHERS |= dict(zip(VARIANTS, VARIANTS, strict=True))
 OF_PAPER = {"CART": "CART", "ExGreedy": "ExGreedy", "ExKMC": "ExKMC", PUBLISHED: "TAO"}
 LEVEL = 5e-3  # percent: two digits do not show less
-REACHED = (0.10, 0.15)  # relative differences in cost that count as reached
 
 
 def section(frame):
@@ -75,13 +75,13 @@ def _lines(frame, papers, methods):
         cells = {"data": title(data), "leaves": f"{float(leaves):.0f}"}
         for method, words in methods.items():
             cost = averaged(part.loc[part["method"] == method, "cost"])
-            printed = _in_paper(papers, data, method, leaves)
+            printed = in_paper(papers, data, method, leaves)
             cells[words] = cost if printed is None else f"{cost} ({number(printed)})"
         lines.append(cells)
     return lines
 
 
-def _in_paper(papers, data, method, leaves):
+def in_paper(papers, data, method, leaves):
     """Return the printed cost; the pruned trees of the paper have up to three leaves fewer."""
     same = papers[(papers["data"] == data) & (papers["method"] == OF_PAPER.get(method))]
     same = same[same["leaves"].between(float(leaves) - 3, float(leaves))]
@@ -94,7 +94,7 @@ def beside_printed(frame, method):
     own = own[own["method"] == method]
     found = []
     for (data, leaves), part in own.groupby(["data", "point"], sort=False):
-        printed = _in_paper(papers, data, PUBLISHED, leaves)
+        printed = in_paper(papers, data, PUBLISHED, leaves)
         if printed is not None:
             found.append((_row_name(data, leaves), float(part["cost"].mean()), printed))
     return found
@@ -127,7 +127,7 @@ def _apart(frame, papers):
     apart = []
     for data, part in frame[frame["method"] == "ExKMC"].groupby("data"):
         pairs = [
-            (row.cost, _in_paper(papers, data, row.method, row.point)) for row in part.itertuples()
+            (row.cost, in_paper(papers, data, row.method, row.point)) for row in part.itertuples()
         ]
         off = [abs(cost / printed - 1) for cost, printed in pairs if printed is not None]
         if off and min(off) > REACHED[0]:

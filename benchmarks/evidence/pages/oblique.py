@@ -43,15 +43,7 @@ def section(frame):
         "tree. This favours us: among our trees we choose those that beat the printed ones, while "
         "the paper chose its trees without knowing ours.",
         markdown([line(each) for each in found]),
-        "- *Times fewer* is the printed number of parameters divided by ours, as a mean over "
-        "seeds.\n- *NMI* is the agreement of the clusters of our tree with the free clusters "
-        "(normalised mutual information, 1 if they are equal). Two clusterings can cost nearly "
-        "the same and still differ much. The paper does not print the NMI of its trees.\n- ± is "
-        "the standard error over seeds. A seed changes only the tree; the free clustering is the "
-        f"same for all.\n- {starts_words(frame)} {_free_words(frame)}\n- All costs are those of "
-        "fitted rows, and these data were also used to choose the defaults. The page [All "
-        "methods on fresh data](fresh-data.md) has costs on new rows of other data.\n- "
-        f"{_settings_words(frame)}",
+        "\n".join(f"- {note}" for note in _notes(frame)),
         figure(
             "fronts",
             "Cost against parameters. One line is the path of one seed; a star is a tree that the "
@@ -69,6 +61,23 @@ def section(frame):
     return "\n\n".join(parts)
 
 
+def _notes(frame):
+    """Return what a reader has to know about the table: list of str."""
+    return [
+        "*Times fewer* is the printed number of parameters divided by ours, as a mean over seeds.",
+        "*NMI* is the agreement of the clusters of our tree with the free clusters (normalised "
+        "mutual information, 1 if they are equal). Two clusterings can cost nearly the same and "
+        "still differ much. The paper does not print the NMI of its trees.",
+        "± is the standard error over seeds. A seed changes only the tree; the free clustering is "
+        "the same for all.",
+        f"{starts_words(frame)} {_free_words(frame)}",
+        *_margin_notes(frame),
+        "All costs are those of fitted rows, and these data were also used to choose the defaults. "
+        "The page [All methods on fresh data](fresh-data.md) has costs on new rows of other data.",
+        _settings_words(frame),
+    ]
+
+
 def _settings_words(frame):
     """Say with which settings the paths were fitted."""
     found = []
@@ -81,21 +90,26 @@ def _settings_words(frame):
     return f"Settings: {'; '.join(found)}."
 
 
-def _margin_words(frame):
-    """Say what is left if our costs have to be lower than the printed ones by MARGIN."""
+def _margin_notes(frame):
+    """Say what is left if our costs have to be lower than the printed ones by MARGIN.
+
+    Returns
+    -------
+    list of str, empty if our free clustering is that of the paper on all data
+    """
     found = list(dominating(frame, PATH, MARGIN))
-    whole = [each for each in found if len(each["trees"]) == each["n_seeds"]]
-    ratios = [np.mean(_ratios(each)) for each in whole]
-    if not ratios:
-        return ""
-    return (
-        "- *A check.* The free clustering of the paper could be better than ours. If it cost "
+    whole = by_all_seeds(found)
+    ratios = [np.mean(ratios_of(each)) for each in whole]
+    if not ratios or not _other_free(frame):
+        return []
+    return [
+        "*A check.* The free clustering of the paper could be better than ours. If it cost "
         f"{MARGIN} % less, our trees, measured against it, would cost about {MARGIN} percentage "
         "points more than in the table. We therefore also looked for trees that cost at least "
         f"{MARGIN} points less than the printed ones. Each seed has one for "
         f"{out_of(len(whole), len(found), 'printed tree')}. On average over the seeds, the printed "
         f"trees have {min(ratios):.1f} to {max(ratios):.1f} times as many parameters as these."
-    )
+    ]
 
 
 def best(trees, cost, parameters):
@@ -137,7 +151,7 @@ def agreement(trees):
 
 def line(found):
     """Return a line of the table of dominating trees."""
-    paper, trees, ratios = found["paper"], found["trees"], _ratios(found)
+    paper, trees, ratios = found["paper"], found["trees"], ratios_of(found)
     return {
         "data": title(found["data"]),
         "TAO: cost %": averaged([tree["cost"] for tree in trees]),
@@ -148,23 +162,28 @@ def line(found):
     }
 
 
-def _ratios(found):
+def ratios_of(found):
     """Printed number of parameters divided by that of each of our trees that dominate it."""
     return [found["paper"].parameters / tree["parameters"] for tree in found["trees"]]
+
+
+def by_all_seeds(found):
+    """Return those of :func:`dominating` for which every seed has a tree."""
+    return [each for each in found if len(each["trees"]) == each["n_seeds"]]
 
 
 def verdict(found):
     """Say for how many printed trees every seed has a tree that dominates them."""
     if not found:
         return "Not measured yet."
-    whole = [each for each in found if len(each["trees"]) == each["n_seeds"]]
+    whole = by_all_seeds(found)
     n_seeds = counted(max(each["n_seeds"] for each in found), "seed")
     text = (
         f"For {out_of(len(whole), len(found), 'printed tree')}, each of our {n_seeds} finds a tree "
         "that costs no more and has no more parameters"
     )
     if whole:
-        ratios = [np.mean(_ratios(each)) for each in whole]
+        ratios = [np.mean(ratios_of(each)) for each in whole]
         text += (
             f". On average over the seeds, the printed trees have {min(ratios):.1f} to "
             f"{max(ratios):.1f} times as many parameters as ours"
@@ -231,8 +250,8 @@ def _published_part(frame):
         }
         for each in found
     ]
-    runs = with_starts(frame)
-    n_settings = runs[runs["method"] == PUBLISHED].groupby("data", sort=False)["setting"].nunique()
+    runs = frame[frame["method"] == PUBLISHED]
+    n_settings = runs.groupby("data", sort=False)["setting"].nunique()
     tried = listed(f"{n} on {title(data)}" for data, n in n_settings.items())
     return [
         "## The published algorithm",
@@ -265,8 +284,9 @@ def reproduction_words(found, name):
     """
     narrow, wide = reached(found)
     near = {title(each["paper"].data) for each in found if each["distance"] <= REACHED[-1]}
-    n_all = len(papers_rows())
-    trees = "printed trees" if len(found) == n_all else f"those of {n_all} printed trees tried"
+    trees = "printed trees of table 2"
+    if len(found) < len(papers_rows()):
+        trees += " that were tried"
     if not wide:
         return (
             f"{name} reproduces none of {len(found)} {trees}: cost or number of parameters differs "
@@ -274,7 +294,7 @@ def reproduction_words(found, name):
         )
     most = percent(REACHED[0] if narrow == wide else REACHED[-1])
     return (
-        f"{name} reproduces {wide} of {len(found)} {trees} of table 2 ({listed(sorted(near))}): "
+        f"{name} reproduces {wide} of {len(found)} {trees} ({listed(sorted(near))}): "
         f"cost and number of parameters both differ by at most {most}."
     )
 
@@ -297,9 +317,15 @@ def _same_free(frame):
     ]
 
 
-def _free_words(frame):
+def _other_free(frame):
+    """Data sets on which our free clustering may not be that of the paper."""
     same = _same_free(frame)
-    other = [title(data) for data in DATA if data in set(frame["data"]) and data not in same]
+    return [data for data in DATA if data in set(frame["data"]) and data not in same]
+
+
+def _free_words(frame):
+    """Say on which data sets our free clustering is that of the paper."""
+    same, other = _same_free(frame), _other_free(frame)
     text = (
         "IMM and ExGreedy have no random part, so that the same free clustering gives the same "
         "cost."
@@ -310,11 +336,9 @@ def _free_words(frame):
             "our free clustering is very probably that of the paper."
         )
     if other:
-        text += (
-            f" On {listed(other)}, we do not have the free clustering of the paper."
-            f"\n{_margin_words(frame)}"
-        )
-    return text.strip()
+        names = listed(map(title, other))
+        text += f" On {names}, we do not have the free clustering of the paper."
+    return text
 
 
 def others(frame):

@@ -64,6 +64,11 @@ class Duel:
     losses: int
     p_value: float
 
+    @property
+    def total(self):
+        """Number of the data sets."""
+        return self.wins + self.ties + self.losses
+
     def __str__(self):
         return f"{self.wins}/{self.ties}/{self.losses}"
 

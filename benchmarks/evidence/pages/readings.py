@@ -1,6 +1,7 @@
 """The page of kdd22-readings: interpretations of the TAO paper beside its tables."""
 
 from benchmarks.evidence.measures import RESULT
+from benchmarks.evidence.pages.axis import in_paper
 from benchmarks.evidence.pages.oblique import REACHED, reached, reproduction
 from benchmarks.evidence.pages.starts import with_starts
 from benchmarks.evidence.pages.words import (
@@ -14,11 +15,10 @@ from benchmarks.evidence.pages.words import (
     published,
     title,
 )
+from benchmarks.evidence.tables import axis as axis_table
 from benchmarks.evidence.tables.mu_path import DIRECT_FIT
 from benchmarks.evidence.tables.oblique import STARTS
 from benchmarks.evidence.tables.readings import AXIS
-
-_AXIS_TABLE = "kdd22-table1"
 
 
 def section(frame):
@@ -26,7 +26,6 @@ def section(frame):
     frame = with_starts(frame)
     results = frame[frame["work"] == RESULT]
     found = {name: reproduction(results, name) for name in frame["method"].unique()}
-    results = results.assign(setting=results["setting"].str.removesuffix(STARTS))
     n_rows = max(map(len, found.values()))
     parts = [
         f"**Result.** {_most_words(found)}",
@@ -132,19 +131,17 @@ def _by_row(found):
 
 def _axis_aligned(results):
     """Return a line for the paper and for each interpretation: costs of the trees of table 1."""
-    papers = published(_AXIS_TABLE)
-    papers = papers[papers["method"] == "TAO"]
-    lines = {}
+    papers, lines = published(axis_table.NAME), {}
     for data, sizes in AXIS.items():
-        rows, found = papers[papers["data"] == data], {}
+        found = {}
         for n in sizes:
-            own = results[(results["data"] == data) & (results["setting"] == f"{n} leaves")]
-            paper = rows.loc[(rows["leaves"] - n).abs().idxmin()]
-            costs = {"the paper": paper["cost"]} | own.set_index("method")["cost"].to_dict()
+            setting = f"{n} leaves{STARTS}"
+            own = results[(results["data"] == data) & (results["setting"] == setting)]
+            printed = in_paper(papers, data, axis_table.PUBLISHED, n)
+            costs = {"the paper": printed} | own.set_index("method")["cost"].to_dict()
             for name in ("the paper", *results["method"].unique()) if len(own) else ():
                 found.setdefault(name, []).append(number(costs.get(name)))
         for name, costs in found.items():
-            if set(costs) == {"-"}:
-                continue
-            lines.setdefault(name, {"costs of": name})[title(data)] = ", ".join(costs)
+            if set(costs) != {"-"}:
+                lines.setdefault(name, {"costs of": name})[title(data)] = ", ".join(costs)
     return list(lines.values())
