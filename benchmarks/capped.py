@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.datasets import load
 from benchmarks.evidence.pages.words import averaged, markdown
 from tao_cluster import DirectForm, TAOClustering
-from tao_cluster.optimize.split_kinds import Oblique
+from tao_cluster.optimize.algorithms import Oblique
 
 CAPS = (1, 2, 3, None)
 

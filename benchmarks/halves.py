@@ -21,7 +21,7 @@ from benchmarks.datasets import DATASETS, load
 from benchmarks.evidence.pages.words import averaged, markdown
 from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.optimize.oblique_search import optimize_exact, penalty_per_parameter, refit
-from tao_cluster.optimize.split_kinds import Oblique
+from tao_cluster.optimize.algorithms import Oblique
 
 
 class Refits(Oblique):

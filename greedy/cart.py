@@ -12,7 +12,7 @@ from tao_cluster.base import TreeClustering
 from tao_cluster.initial_trees.cart import cart_tree
 from tao_cluster.objectives import Objective
 from tao_cluster.optimize.settings import OBJECTIVES
-from tao_cluster.optimize.trimming import at_widest_margins
+from tao_cluster.optimize.simplify import at_widest_margins
 from tao_cluster.problem.problem import Result
 from tao_cluster.tree.leaf_size import with_leaf_size
 from tao_cluster.tree.routing import kernel_arrays

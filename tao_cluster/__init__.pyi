@@ -22,9 +22,8 @@ from .comparison import compare
 from .comparison.stability import stability
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
-from .optimize.direct_form import DirectForm
-from .optimize.path import knee
-from .optimize.penalty_method import PenaltyMethod
+from .optimize.algorithms import DirectForm, PenaltyMethod
+from .optimize.choose import knee
 from .path import tao_path
 from .reading import read_table
 from .saving import load, save

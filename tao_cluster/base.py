@@ -30,8 +30,7 @@ from .problem.inputs import (
     check_sample_weight,
     free_labels_of,
 )
-from .problem.levels import Levels, warn_of_copies
-from .problem.observed import observed_columns
+from .problem.levels import Levels, observed_columns, warn_of_copies
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
 from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline

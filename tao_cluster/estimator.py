@@ -15,9 +15,9 @@ from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
 from .base import LEAF_SIZES, TreeClustering, on_snapshot
 from .initial_trees.builders import NAMES
-from .optimize.fit import Method, until_interrupted
+from .optimize.algorithms import SPLIT_KINDS, AxisAligned, DirectForm, Oblique, PenaltyMethod
+from .optimize.fit import Method
 from .optimize.settings import ALGORITHMS, OBJECTIVES, PENALTIES, Settings
-from .optimize.split_kinds import SPLIT_KINDS
 from .tree import Tree
 
 _OBJECTIVE_METHODS = ["reference", "prepare", "distances", "update_centers", "value", "as_distance"]
@@ -27,7 +27,7 @@ _CONSTRAINTS = {
     "lambda_": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "depth": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
     "objective": [StrOptions(set(OBJECTIVES)), HasMethods(_OBJECTIVE_METHODS)],
-    "split": [StrOptions(set(SPLIT_KINDS)), HasMethods("postprocess")],
+    "split": [StrOptions(set(SPLIT_KINDS)), Oblique, AxisAligned],
     "standardize": ["boolean"],
     "init": [StrOptions(set(NAMES)), Tree, HasMethods("build")],
     "reference": [None, "array-like", HasMethods("fit")],
@@ -36,7 +36,7 @@ _CONSTRAINTS = {
     "validation": [None, Interval(RealNotInt, 0, 1, closed="neither"), "array-like"],
     "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
     "min_samples_leaf": LEAF_SIZES,
-    "algorithm": [StrOptions(set(ALGORITHMS)), HasMethods("run")],
+    "algorithm": [StrOptions(set(ALGORITHMS)), DirectForm, PenaltyMethod],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
@@ -130,7 +130,7 @@ class TAOClustering(TreeClustering):
     split : {"oblique", "axis"} or SplitKind, default="oblique"
         "oblique" tests weighted sums of a few features, "axis" single features. Thresholds are
         halfway between the closest rows on both sides;
-        :class:`AxisAligned(midpoints=False) <tao_cluster.optimize.split_kinds.AxisAligned>` uses
+        :class:`AxisAligned(midpoints=False) <tao_cluster.optimize.algorithms.AxisAligned>` uses
         values of rows.
     standardize : bool, default=False
         Scale the columns of X to unit standard deviation, and centre them if X is dense, before
@@ -338,16 +338,13 @@ class TAOClustering(TreeClustering):
         method.check_path(lambdas, leaves)
         lambdas = None if lambdas is None else _checked_lambdas(lambdas)
         leaves = None if leaves is None else _checked_leaves(leaves)
-        terms = (method, lambdas, leaves, X, y, sample_weight, embedding)
-        return list(until_interrupted(plain._path(*terms)))
-
-    def _path(self, method, lambdas, leaves, X, y, sample_weight, embedding):
-        """Yield one fitted copy of this estimator per tree of the path."""
-        inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
-        for parameter, result in method.fit_path(problem, lambdas, leaves):
-            model = copy.copy(self).set_params(**parameter)
+        inputs, rows, problem = plain._freeze(method, X, y, sample_weight, embedding)
+        models = []
+        for parameter, result in method.fit_path(problem, leaves if lambdas is None else lambdas):
+            model = copy.copy(plain).set_params(**parameter)
             model._store(X, inputs, rows, problem, result)
-            yield model
+            models.append(model)
+        return models
 
     def _method(self):
         """Check the parameters, and return the :class:`Method` that fits trees with them."""

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from tao_cluster import TAOClustering, Tree
 from tao_cluster.columns import shown
-from tao_cluster.optimize.state import History, Search
+from tao_cluster.optimize.state import Evaluator, History
 from tao_cluster.problem.problem import Problem
 from tao_cluster.solvers import NodeProblem
 from tao_cluster.tree import tree_of as fitted_tree_of
@@ -61,7 +61,7 @@ def make_search(X, k, *, reference=None, weight=None, seed=0, on_record=None, **
     method = TAOClustering(k, **parameters)._method()
     weight = np.ones(X.shape[0]) if weight is None else weight
     problem = Problem.from_rows(X, X, weight, method.objective, reference, k, seed)
-    return Search.of(problem, method.settings, History(*([on_record] if on_record else [])))
+    return Evaluator.over(problem, method.settings, History.with_callback(on_record))
 
 
 @pytest.fixture

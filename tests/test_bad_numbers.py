@@ -25,7 +25,7 @@ from tao_cluster.initial_trees.builders import Bisecting
 from tao_cluster.initial_trees.exact import bisector_tree, voronoi_tree
 from tao_cluster.inspection.rows import Rows
 from tao_cluster.objectives import AlternatingClustering, FarthestFirst, KMedians
-from tao_cluster.optimize.split_kinds import AxisAligned
+from tao_cluster.optimize.algorithms import AxisAligned
 from tao_cluster.penalties import SquaredError
 from tao_cluster.plot import plot_tradeoff
 from tao_cluster.saving.parts import ESTIMATORS

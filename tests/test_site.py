@@ -32,7 +32,7 @@ MODULES = (
     "tao_cluster.initial_trees.cart",
     "tao_cluster.measures",
     "tao_cluster.objectives",
-    "tao_cluster.optimize.split_kinds",
+    "tao_cluster.optimize.algorithms",
     "tao_cluster.outofcore",
     "tao_cluster.page",
     "tao_cluster.penalties",

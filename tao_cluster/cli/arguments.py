@@ -13,8 +13,8 @@ from pathlib import Path
 
 from .._utils.warnings import listed
 from ..columns.readers import PARTS
+from ..optimize.algorithms import SPLIT_KINDS
 from ..optimize.settings import OBJECTIVES
-from ..optimize.split_kinds import SPLIT_KINDS
 from ..reading import Reading
 
 # Options that name columns of a table, and further options of `table_pipeline`.

@@ -14,7 +14,7 @@ from ..columns.readers import Reader
 from ..comparison import METHODS, Comparison, compare
 from ..estimator import TAOClustering
 from ..export import to_text
-from ..optimize.direct_form import DirectForm
+from ..optimize.algorithms import DirectForm
 from ..page import to_html
 from ..plot import plot_path
 from ..reading import cell_errors, read_table

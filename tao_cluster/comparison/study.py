@@ -21,7 +21,7 @@ from .._utils.warnings import warn
 from ..base import TreeClustering
 from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
-from ..optimize.path import knee
+from ..optimize.choose import knee
 from ..optimize.settings import OBJECTIVES, default_depth
 from ..reference import split_pipeline
 from .table import FREE, Comparison, Entry, free_record, measures_of, observed

@@ -16,7 +16,7 @@ from ..columns.levels import levels_text
 from ..columns.names import Indicator, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
 from ..export.format import change_text
-from ..problem.observed import columns_with_prefix
+from ..problem.levels import columns_with_prefix
 from ..report import cluster_names
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves

@@ -17,6 +17,7 @@ from greedy.exshallow import ExShallow
 from greedy.kauri import Kauri
 
 from .._utils.matrices import as_array
+from ..solvers import is_axis_aligned
 from ..tree import Split, Tree
 from ..tree.growth import grow_breadth_first
 from ..tree.routing import kernel_arrays, project
@@ -453,7 +454,11 @@ def initial_trees(problem, settings, random_state):
     builders = itertools.repeat(builder, min(most, settings.n_init))
     is_raw = builder.in_raw_units and problem.scaling is not None
     for tree in built(problem, builders, check_random_state(random_state)):
-        settings.split_kind.check_start(tree)
+        if not settings.is_oblique and not is_axis_aligned(tree):
+            raise ValueError(
+                "split='axis' starts from a tree that tests single features, with weight 1: use "
+                "init='auto', 'imm', 'exkmc', 'exgreedy', 'exshallow' or such a Tree."
+            )
         yield problem.scaling.scaled_tree(tree) if is_raw else tree
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.warnings import warn
-from .path import Knee, lambda_grid
+from .choose import KNEE_COST
+from .oblique import lambda_grid
 
 # `fit` warns if lambda is more than `_FAR_ABOVE` times the largest value of `lambda_grid`, or less
 # than the smallest value divided by `_FAR_BELOW`.
@@ -35,14 +36,14 @@ def range_of_lambda(problem, settings):
         0 and infinity if the user gave no positive lambda, if splits are axis-aligned, or if there
         is only one cluster.
     """
-    is_given = settings.goal is None and settings.lambda_ and settings.split_kind.prices_weights
+    is_given = settings.goal is None and settings.lambda_ and settings.is_oblique
     if not is_given or problem.n_clusters < 2:
         return 0.0, np.inf
     low, *_, high = lambda_grid(problem)
     return float(low), float(high)
 
 
-def warn_choice(problem, settings, tree, lambda_, costs, limits):
+def warn_choice(problem, settings, chosen, costs, limits):
     """Warn once if the tree has lost clusters, lambda is unsuitable, or the cost is high.
 
     Parameters
@@ -50,24 +51,21 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
     problem : Problem
         All rows.
     settings : Settings
-    tree : Tree
-        Rows reach each of its nodes.
-    lambda_ : float
+    chosen : Candidate
     costs : list of float
-        Cost increase of the tree in percent. If it was chosen from a path over lambda without
-        held-out rows, the cost increases of the trees of the path follow. Empty if it was not
-        chosen from a path over lambda.
+        Cost increases in percent of the trees of a path over lambda; empty without such a path.
     limits : tuple of float
         Result of :func:`range_of_lambda`.
     """
     n_clusters = len(np.unique(problem.free.labels))
-    n_lost = n_clusters - tree.n_clusters
+    n_lost = n_clusters - chosen.tree.n_clusters
+    lambda_ = chosen.size if settings.is_oblique else 0.0
     low, high = limits
     goal, automatic = settings.goal, "lambda_='auto' and tao_path choose lambda from the data"
     is_knee = bool(costs) and goal is not None and not goal.is_limit
     if n_lost > 0:
         has_leaf_size = problem.leaf_size is not None
-        terms = (n_clusters, n_lost, lambda_, costs, limits, has_leaf_size)
+        terms = (n_clusters, n_lost, lambda_, chosen.cost, limits, has_leaf_size)
         warn(_lost_clusters(settings, *terms))
     elif lambda_ > _FAR_ABOVE * high:
         warn(
@@ -79,17 +77,17 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
             f"lambda_={lambda_:.3g} is small for these data: below about {low:.2g} hardly any "
             f"weight is removed; {automatic}."
         )
-    elif is_knee and Knee.most < costs[0] < np.inf and not problem.objective.explains_labels:
+    elif is_knee and KNEE_COST < chosen.cost < np.inf and not problem.objective.explains_labels:
         reason = f" (trees along lambda: {min(costs):.3g} % or more)"
         if problem.held_out is not None:
             reason = "; lambda was chosen on the held-out rows"
         warn(
-            f"The tree costs {costs[0]:.3g} % more than the free clustering{reason}. "
+            f"The tree costs {chosen.cost:.3g} % more than the free clustering{reason}. "
             f"{_larger_search(settings)} may reduce the cost."
         )
 
 
-def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits, has_leaf_size):
+def _lost_clusters(settings, n_clusters, n_lost, lambda_, cost, limits, has_leaf_size):
     """Return a warning that the tree has fewer clusters than asked for.
 
     It names a parameter to change.
@@ -104,13 +102,13 @@ def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits, has_lea
             f"{n_lost} {'is' if n_lost == 1 else 'are'} lost. {remedy}."
         )
     remedy = _larger_search(settings)
-    if goal is not None and goal.is_limit and not goal.is_of_cost:
+    if goal is not None and goal.limits_size:
         remedy = "A larger max_parameters"
-    elif goal is not None and goal.is_of_cost and costs and costs[0] <= goal.limit:
+    elif goal is not None and goal.limits_cost and goal.allows(cost):
         remedy = "A smaller max_cost_increase"
     elif has_leaf_size:
         remedy = "A smaller min_samples_leaf"
-    elif not settings.split_kind.prices_weights:
+    elif not settings.is_oblique:
         remedy = "A larger max_leaves"
     elif goal is None and lambda_ > limits[0] > 0:
         remedy = f"A smaller lambda_ than {lambda_:.3g}, or 'auto',"

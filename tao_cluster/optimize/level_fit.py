@@ -11,10 +11,9 @@ import numpy as np
 
 from ..problem.problem import Result
 from ..solvers.levels import LevelSets
-from .direct_form import descend
-from .path import MaxParameters
-from .pruning import without_useless_splits
-from .state import History, Search
+from .choose import Goal
+from .simplify import simplified
+from .state import Evaluator, History, descend
 
 # Penalty per level that a test on a set lists, as a share of the cost of a single cluster. It is so
 # small that it only decides between sets of equal cost.
@@ -41,18 +40,19 @@ def fit_with_sets(fit, problem, settings, on_record=None):
     Result
     """
     wider = WiderTable(problem, settings, on_record)
-    if not isinstance(settings.goal, MaxParameters):
+    if settings.goal is None or not settings.goal.limits_size:
         return wider.narrowed(fit(wider.problem, settings))
     # A set has one parameter per level that it lists, so it can exceed a limit of parameters that
     # the test of one feature meets.
-    limit, found = settings.goal.limit, [fit(wider.narrow_problem, settings)]
+    limit, found = settings.goal.max_parameters, [fit(wider.narrow_problem, settings)]
     fewer = limit
-    for _ in range(_MOST_TRIES):
-        options = replace(settings, goal=MaxParameters(fewer))
+    for _ in range(_MOST_TRIES if found[0].is_complete else 0):
+        options = replace(settings, goal=Goal(max_parameters=fewer))
         result = wider.narrowed(fit(wider.problem, options))
         excess = result.tree.n_parameters - limit
         if excess <= 0:
             found.append(result)
+        if excess <= 0 or not result.is_complete:
             break
         fewer -= excess
         if fewer < 1:
@@ -77,7 +77,7 @@ class WiderTable:
         The problem of the table with the added columns. Noisy copies of rows keep their levels.
     narrow_problem : Problem
         The same without the added columns.
-    search : Search
+    search : Evaluator
         The search over the columns of the given problem, with tests on sets of levels.
     """
 
@@ -91,7 +91,7 @@ class WiderTable:
         self.problem = replace(plain, X=X, unperturbed=(np.append(columns, ranks), of_space))
         solver = LevelSets(problem.levels, settings.direct_solver)
         settings = replace(settings, solver=solver, direct_solver=solver)
-        self.search = Search.of(problem, settings, History(on_record or History().on_record))
+        self.search = Evaluator.over(problem, settings, History.with_callback(on_record))
 
     def narrowed(self, result):
         """Return the result of a fit to X with columns of ranks as a Result for X alone.
@@ -99,18 +99,14 @@ class WiderTable:
         Tests of ranks become tests on sets of levels. Passes then choose the best set at each
         node, so that the cost does not rise.
         """
-        search, settings = self.search, self.search.settings
+        search = self.search
         search.history.records = list(result.attributes["history_"])
         tree = self._ranked.narrowed(result.tree, search.problem.X)
         # Among tests of equal cost, those that list fewer levels are chosen.
         least = _TIE * search.problem.undivided_cost
         lambda_ = max(result.attributes["best_lambda_"], least)
         state = descend(search, search.evaluate(tree), lambda_, stage="sets")
-        if settings.relax:
-            state = without_useless_splits(search, state)
-        tree, leaf_of_row = search.step.routed(state.pruned)
-        terms = (search.step, search.problem.weight, settings.trim)
-        tree = settings.split_kind.postprocess(tree, leaf_of_row, *terms)
+        tree, leaf_of_row = simplified(search, state)
         records = [dict(record) for record in search.history.records]
         attributes = {"history_": records, "n_iter_": len(records)}
-        return Result(tree, result.attributes | attributes, leaf_of_row)
+        return Result(tree, result.attributes | attributes, leaf_of_row, result.is_complete)

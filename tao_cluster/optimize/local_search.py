@@ -22,11 +22,11 @@ from greedy.leaf_clusters import match_labels, relabeled
 from ..initial_trees.builders import exgreedy_builders, small_trees
 from ..solvers import upright
 from . import sketch_kernels as kernels
-from .direct_form import descend
 from .optimal_subtrees import with_optimal_subtrees
-from .pruning import without_surplus
+from .simplify import pruned_to
 from .sketch import LEAST_PROGRESS, Sketch, is_sketched_whole, n_sketched
 from .sketch_kernels import BIN, FEATURE, LEFT
+from .state import descend
 
 # Constants of regrowth.
 _MOST_ROUNDS = 50
@@ -154,7 +154,7 @@ def _in_vain(search, state):
 
     The set is forgotten when the function is called for another state.
     """
-    last, found = search.regrowths_in_vain
+    last, found = getattr(search, "regrowths_in_vain", (None, None))
     if last is not state:
         found = set()
         search.regrowths_in_vain = state, found
@@ -179,7 +179,7 @@ def _regrown(search, state, lambda_, most_leaves, n_more):
         search.problem.leaf_size,
     )
     state = _passes(search, search.evaluate(tree), lambda_)
-    tree = without_surplus(search, state, most_leaves)
+    tree = pruned_to(search, state, most_leaves)
     return _passes(search, search.evaluate(tree), lambda_)
 
 
@@ -213,7 +213,7 @@ def better_start(search, state, trees, lambda_, random_state):
     found += _exgreedy(search, trees)
     least = min(state.objective(lambda_) for state in found)
     equal = (s for s in found if s.objective(lambda_) <= least + LEAST_PROGRESS * abs(least))
-    return min(equal, key=lambda state: state.pruned.n_leaves)
+    return min(equal, key=lambda state: state.n_leaves)
 
 
 def _most_leaves(search, trees):

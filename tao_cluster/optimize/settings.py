@@ -8,7 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._utils.options import name_of, resolve
-from ..initial_trees.builders import WITH_DEPTH, InitialTree, max_leaves_at, resolve_builder
+from ..initial_trees.builders import (
+    WITH_DEPTH,
+    InitialTree,
+    axis_aligned,
+    in_turn,
+    max_leaves_at,
+    resolve_builder,
+)
+from ..initial_trees.cart import Cart
 from ..objectives import KMeans, KMedians, KMedoids, Labels, Objective, SphericalKMeans
 from ..penalties import Penalty, SquaredError, ZeroOne
 from ..solvers import (
@@ -19,10 +27,8 @@ from ..solvers import (
     WeightedLiblinear,
     check_supported,
 )
-from .direct_form import DirectForm
-from .path import Knee, MaxCostIncrease, MaxParameters, goal_of
-from .penalty_method import PenaltyMethod
-from .split_kinds import SPLIT_KINDS, SplitKind
+from .algorithms import SPLIT_KINDS, AxisAligned, DirectForm, Oblique, PenaltyMethod
+from .choose import Goal
 
 
 @dataclass(frozen=True)
@@ -40,16 +46,12 @@ class Effort:
         large data get fewer rounds.
     n_times : int
         The search for an axis-aligned tree runs this multiple of its default number of passes.
-    n_copies : int
-        Noisy copies per row. If there are few rows, trees are fitted to the rows and to these
-        copies, axis-aligned trees in the last passes only.
     """
 
     n_rounds: int
     n_rounds_on_path: int
     most_values: float
     n_times: int
-    n_copies: int
 
     def on_path(self):
         """Return a copy for the trees of a path, with `n_rounds_on_path` as number of rounds."""
@@ -75,11 +77,12 @@ NODE_SOLVERS = {
     "newton": Newton(),
 }
 EFFORTS = {
-    "none": Effort(0, 0, 0.0, 0, 3),
-    "auto": Effort(0, 0, 4e6, 1, 3),
-    "fast": Effort(4, 0, 4e6, 1, 3),
-    "thorough": Effort(30, 30, np.inf, 3, 8),
+    "none": Effort(0, 0, 0.0, 0),
+    "auto": Effort(0, 0, 4e6, 1),
+    "fast": Effort(4, 0, 4e6, 1),
+    "thorough": Effort(30, 30, np.inf, 3),
 }
+_N_COPIES, _N_COPIES_IF_THOROUGH = 3, 8  # noisy copies per row with copies="auto"
 # With a limit of size or cost, "auto" makes this number of rounds for oblique trees. Without a
 # limit it makes none: rounds lower the cost of the fitted rows, but not that of new rows.
 _ROUNDS_TO_LIMIT = 1
@@ -117,7 +120,7 @@ class Settings:
 
     objective: Objective
     penalty: Penalty
-    split_kind: SplitKind
+    split_kind: Oblique | AxisAligned
     solver: NodeSolver
     algorithm: DirectForm | PenaltyMethod
     start: InitialTree
@@ -127,7 +130,7 @@ class Settings:
     lambda_: float | None
     direct_solver: NodeSolver
     has_direct_passes: bool
-    goal: Knee | MaxParameters | MaxCostIncrease | None
+    goal: Goal | None
     validation: Any
     most_leaves: int | None
     size_limit: int | None
@@ -137,6 +140,7 @@ class Settings:
     trim: float
     max_features: int | None
     effort: Effort
+    n_copies: int
     n_jobs: int
     exact: ClassVar[NodeSolver] = Exact()
 
@@ -165,10 +169,10 @@ class Settings:
         direct = algorithm.direct_form or _WITHOUT
         solver = _node_solver(algorithm, kind)
         has_direct_passes = algorithm.direct_form is not None
-        goal = goal_of(parameters["max_parameters"], parameters["max_cost_increase"])
+        goal = Goal(parameters["max_parameters"], parameters["max_cost_increase"])
         lambda_ = _lambda(parameters, goal, kind, algorithm)
-        if goal is None and lambda_ is None and algorithm.is_direct:
-            goal = Knee()
+        if not goal.is_limit and (lambda_ is not None or not algorithm.is_direct):
+            goal = None
         max_rows = direct.max_rows
         if max_rows == "auto":  # axis-aligned trees use all rows
             most = max(_MANY_ROWS, _MANY_A_CLUSTER * parameters["n_clusters"])
@@ -193,6 +197,7 @@ class Settings:
             trim=direct.trim,
             max_features=max_features,
             effort=_effort(direct.search, goal),
+            n_copies=_n_copies(direct),
             n_init=algorithm.n_init,
             n_jobs=n_jobs,
             max_leaves=parameters["max_leaves"],
@@ -204,6 +209,16 @@ class Settings:
         _check_nothing_is_ignored(settings, parameters)
         _check_sample(max_rows, parameters["n_clusters"])
         return settings
+
+    @property
+    def is_oblique(self):
+        """Whether tests are weighted sums of features; otherwise they are axis-aligned."""
+        return self.split_kind.name == "oblique"
+
+    @property
+    def has_limit(self):
+        """Whether the size or the cost of the tree is limited."""
+        return self.goal is not None and self.goal.is_limit
 
     @property
     def searches(self):
@@ -273,13 +288,13 @@ def _lambda(parameters, goal, kind, algorithm):
     """Return lambda as a number, or None if a path is followed to choose a tree."""
     lambda_ = parameters["lambda_"]
     if lambda_ != "auto":
-        if goal is not None:
+        if goal.is_limit:
             raise ValueError(
                 f"lambda_={lambda_!r} would not be used: max_parameters and max_cost_increase "
                 "choose it. Leave out lambda_, or the limit."
             )
         return lambda_
-    if goal is not None or kind.prices_weights:
+    if goal.is_limit or kind.name == "oblique":
         return None
     # The knee of axis-aligned trees is over the number of leaves, unless a parameter sets their
     # size.
@@ -300,6 +315,13 @@ def _effort(search, goal):
     return EFFORTS[search]
 
 
+def _n_copies(direct):
+    """Return the number of noisy copies per row for the parameter `copies`."""
+    if direct.copies != "auto":
+        return direct.copies
+    return _N_COPIES_IF_THOROUGH if direct.search == "thorough" else _N_COPIES
+
+
 def _size_limit(parameters, goal, depth_is_given):
     """Return the largest number of leaves on a path of axis-aligned trees.
 
@@ -318,7 +340,16 @@ def _start(parameters, kind, objective, is_capped, max_leaves):
     if max_leaves is not None and kind.name == "axis" and not objective.explains_labels:
         max_leaves = max(max_leaves, n_clusters)  # leaves beyond the user's limit are pruned later
     if isinstance(init, str) and init == "auto":
-        builder = kind.default_start(depth, n_clusters, max_leaves, objective, is_capped)
+        most_leaves = max_leaves or max_leaves_at(depth)
+        if kind.name == "axis":
+            most_leaves = max_leaves or max(n_clusters, most_leaves)
+            builder = axis_aligned(most_leaves, n_clusters)
+            if objective.explains_labels:
+                builder = Cart(max_leaves or max_leaves_at(depth))
+        else:
+            # Other trees than those of CART lose more when their tests lose features.
+            has_cart = objective.explains_labels or is_capped
+            builder = in_turn(depth, [Cart(most_leaves, depth)] if has_cart else [])
     else:
         builder = resolve_builder(init, depth, max_leaves)
     return resolve(builder, {}, InitialTree)
@@ -329,7 +360,7 @@ def _most_leaves(parameters, kind, objective):
     max_leaves = parameters["max_leaves"]
     # The depth limits the leaves of oblique trees, and of CART for given labels. It does not limit
     # those of ExKMC, which has at least one leaf per cluster.
-    is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
+    is_limited = kind.name == "oblique" or (objective.explains_labels and max_leaves is None)
     depth = _depth(parameters, is_limited)
     limits = [] if depth is None else [max_leaves_at(depth)]
     return min(limits + ([] if max_leaves is None else [max_leaves]), default=None)
@@ -395,7 +426,7 @@ def _check_nothing_is_ignored(settings, parameters):
 def _unused_validation(settings, parameters):
     """Return an error message: `validation` is unused because other parameters set the size."""
     given = [] if parameters["lambda_"] == "auto" else ["lambda_"]
-    if not settings.split_kind.prices_weights:
+    if not settings.is_oblique:
         given += [] if parameters["max_leaves"] is None else ["max_leaves"]
         given += [] if _starts_at_any_size(parameters["init"]) else ["init"]
     rest = [name for name in given if name != "lambda_"]

@@ -1,23 +1,37 @@
-"""State of an optimisation: the rows, evaluated trees, and the optimisation history."""
+"""The state of a tree over some rows, the evaluation of trees, and the descent over passes.
+
+A *descent* alternates passes of Tree Alternating Optimization over the tree with updates of the
+centres. The direct form, the penalty method and the searches over structures all use it.
+"""
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..initial_trees.builders import cart_builders, greedy_builders, small_trees
+from ..initial_trees.builders import cart_builders, greedy_builders, initial_trees, small_trees
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
-from ..problem.problem import Problem, smoothed
+from ..problem.copies import with_noisy_copies
+from ..problem.problem import Problem
 from ..reference import optimal_centers
 from ..solvers import capped
 from ..tree import Tree
 from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
+from ..tree.shape import kept_nodes
+from .simplify import pruned_to
 from .tree_step import Routed, TreeStep
+
+# A fit optimises the tree at these shares of its lambda, one after the other.
+APPROACH = (0.1, 1.0)
+_START_PASSES = 3  # passes over each initial tree before the trees are compared
+# Initial trees are compared on a sample of this size if there are at least twice as many rows.
+_PILOT_ROWS = 10_000
+_PATIENCE = 2  # a descent ends after this many passes without a better tree
 
 # An oblique tree is compared with axis-aligned trees of CART. If their excess cost over the free
 # clustering is more than _FAR times that of the oblique tree, no further axis-aligned trees are
@@ -29,11 +43,11 @@ _FAR, _SMALL_EXCESS = 3.0, 0.01
 class State:
     """A tree with its decision paths, centres and cost.
 
+    Sizes are those of `pruned`, the tree without nodes that no row reaches.
+
     Parameters
     ----------
     tree : Tree
-    pruned : Tree
-        The tree without nodes that no row reaches.
     leaf_of_row : int array of shape (n,)
         Leaf of each row in `tree`.
     centers : float64 array of shape (k, m)
@@ -43,10 +57,48 @@ class State:
     """
 
     tree: Tree
-    pruned: Tree
     leaf_of_row: np.ndarray
     centers: np.ndarray
     inertia: float
+
+    @cached_property
+    def pruned(self):
+        """The tree without nodes that no row reaches."""
+        return self.tree.prune(self._counts)
+
+    @cached_property
+    def _counts(self):
+        return self.tree.node_counts(self.leaf_of_row)
+
+    @cached_property
+    def _kept(self):
+        """Nodes of `tree` that `pruned` has, in the order of `pruned`.
+
+        The sizes below come from these nodes, because most states need no pruned Tree.
+        """
+        return kept_nodes(self.tree, self._counts)[0]
+
+    @property
+    def n_leaves(self):
+        """Number of leaves of the pruned tree."""
+        return (len(self._kept) + 1) // 2
+
+    @property
+    def n_nonzero(self):
+        """Number of weights of the pruned tree."""
+        return int(np.diff(self.tree.split_indptr)[self._kept].sum())
+
+    @property
+    def n_parameters(self):
+        """Number of parameters of the pruned tree: weights, thresholds and leaves."""
+        return self.n_nonzero + len(self._kept)
+
+    @property
+    def n_clusters(self):
+        """Number of distinct clusters of the leaves of the pruned tree."""
+        return len(
+            np.unique(self.tree.leaf_label[self._kept[self.tree.leaf_label[self._kept] >= 0]])
+        )
 
     @property
     def routed(self):
@@ -60,16 +112,17 @@ class State:
 
     def objective(self, lambda_):
         """Return the cost plus lambda sum_i ||w_i||_1 of the pruned tree (eq. 4)."""
-        return self.inertia + lambda_ * np.abs(self.pruned.split_weights).sum()
+        norms = [np.abs(self.tree.split(node)[1]) for node in self._kept]
+        return self.inertia + lambda_ * np.concatenate(norms).sum()
 
     def score(self, price):
         """Return the cost plus `price` per parameter of the pruned tree."""
-        return self.inertia + price * self.pruned.n_parameters
+        return self.inertia + price * self.n_parameters
 
 
 @dataclass
 class History:
-    """Optimisation history of a fit: one record per evaluated tree.
+    """Optimisation history of a fit: one record per evaluated tree, and the last tree that was kept.
 
     Parameters
     ----------
@@ -79,7 +132,13 @@ class History:
 
     on_record: Callable = lambda record: None
     records: list = field(default_factory=list)
+    last_kept: tuple | None = None  # (state, lambda) of the last record that was kept
     _start: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def with_callback(cls, on_record=None):
+        """Return an empty history; `on_record` may be None."""
+        return cls() if on_record is None else cls(on_record)
 
     def add(self, **record):
         """Add the record of a tree."""
@@ -88,8 +147,8 @@ class History:
 
 
 @dataclass
-class Search:
-    """The data, settings and caches of an optimisation over one set of rows.
+class Evaluator:
+    """Evaluates trees over one set of rows, and holds the node solvers that are bound to them.
 
     Parameters
     ----------
@@ -98,11 +157,8 @@ class Search:
     step : TreeStep
         Tree step over the rows of the problem.
     history : History
-    whole : Search, optional
-        If this search uses noisy copies of rows, the search over the original rows; see
-        :attr:`smoothed`.
-    regrowths_in_vain : tuple of (State, set of (price, most leaves, further leaves))
-        The last state whose regrowth failed, and the arguments with which it failed.
+    original : Evaluator, optional
+        If the rows include noisy copies, the evaluator over the original rows; by default itself.
     is_sample : bool
         Whether the rows are a sample, so that records have the costs of the sample.
     """
@@ -110,54 +166,59 @@ class Search:
     problem: Problem
     settings: Any
     step: TreeStep
-    history: History = field(default_factory=History)
-    whole: Any = None
-    regrowths_in_vain: tuple = (None, frozenset())
+    history: History
+    original: Any = None
     is_sample: bool = False
     # The last centres and the distances (n, k) to them, which the next pass needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
     _pilot: Any = field(default=None, init=False)
-    _starts: list = field(
-        default_factory=list, init=False
-    )  # one pair (number of leaves, depth) per initial tree
+    _sizes: list = field(default_factory=list, init=False)  # (leaves, depth) of each initial tree
+
+    def __post_init__(self):
+        self.original = self.original or self
 
     @classmethod
-    def of(cls, problem, settings, history, whole=None):
-        """Return a search over the rows of a problem, with the node solver of the settings."""
+    def over(cls, problem, settings, history, **further):
+        """Return an evaluator over the rows of a problem, with the node solver of the settings."""
         solver = capped.bind(settings.direct_solver, problem.X, settings.max_features)
         view, size = kernel_arrays(problem.X), problem.leaf_size
         step = TreeStep(view, solver, settings.n_jobs, leaf_size=size)
-        return cls(problem, settings, step, history, whole)
+        return cls(problem, settings, step, history, **further)
+
+    @classmethod
+    def over_sample(cls, problem, settings, history, n_rows, random_state):
+        """Return an evaluator over a weighted sample of the rows of a problem.
+
+        If the solver does not support instance weights, the rows of the sample have equal weights.
+        """
+        is_uniform = not settings.solver.supports_weights
+        sample = sample_of_problem(problem, n_rows, random_state, is_uniform=is_uniform)
+        return cls.over(sample, settings, history, is_sample=True)
 
     @cached_property
-    def smoothed(self):
-        """Search over the rows and noisy copies of them if there are few rows; else this search.
+    def with_copies(self):
+        """Evaluator over the rows and noisy copies of them if there are few rows; else itself.
 
         With few rows, the training cost is a poor estimate of the benefit of a weight on new rows.
         """
-        if self.whole is not None:
+        if self.original is not self:
             return self
-        n_copies, noise = self.settings.effort.n_copies, self.settings.split_kind.noise
-        problem = smoothed(self.problem, n_copies, noise)
+        settings = self.settings
+        problem = with_noisy_copies(self.problem, settings.n_copies, settings.split_kind.noise)
         if problem is self.problem:
             return self
-        return Search.of(problem, self.settings, self.history, self)
-
-    @property
-    def original(self):
-        """Search over the original rows: this search, unless it uses noisy copies."""
-        return self if self.whole is None else self.whole
+        terms = (problem, settings, self.history)
+        return self.over(*terms, original=self, is_sample=self.is_sample)
 
     def take(self, state, source):
-        """Return the state of another search, evaluated on the rows of this search."""
+        """Return the state of another evaluator, evaluated on the rows of this one."""
         return state if source is self else self.evaluate(state.pruned)
 
     @cached_property
     def exact_step(self):
         """Tree step that minimises the cost itself plus a penalty per parameter of the tree."""
-        solver = self._bound(self.settings.exact)
-        return self.step.with_solver(solver, prices_parameters=True)
+        return self.step.with_solver(self._bound(self.settings.exact), prices_parameters=True)
 
     @cached_property
     def penalty_step(self):
@@ -176,7 +237,7 @@ class Search:
 
         Its tests are reduced to at most `max_features` features.
         """
-        self._starts.append((tree.n_leaves, tree.max_depth))
+        self._sizes.append((tree.n_leaves, tree.max_depth))
         most = self.settings.max_features
         if most is None or np.diff(tree.split_indptr).max() <= most:
             return tree
@@ -184,13 +245,11 @@ class Search:
         return self.step.solver.reduced(tree, self.step.leaves_of(tree), self.problem.weight)
 
     def limits(self):
-        """Return the maximum number of leaves and the maximum depth of trees in this search.
+        """Return the maximum number of leaves and the maximum depth of trees of this fit.
 
         If the settings have no such limit, it is the maximum over the initial trees.
         """
-        if not self._starts and self.whole is not None:
-            return self.whole.limits()
-        leaves, depth = np.max(self._starts or [(np.inf, np.inf)], axis=0)
+        leaves, depth = np.max(self._sizes or [(np.inf, np.inf)], axis=0)
         settings = self.settings
         return (
             leaves if settings.most_leaves is None else settings.most_leaves,
@@ -202,9 +261,9 @@ class Search:
 
         If the trees of CART cost much more than the tree of `state`, other builders are not tried.
         """
-        if self.whole is not None:
-            found = self.whole.single_features(self.whole.take(state, self))
-            return [self.take(other, self.whole) for other in found]
+        if self.original is not self:
+            found = self.original.single_features(self.original.take(state, self))
+            return [self.take(other, self.original) for other in found]
         free, found = self.problem.free.inertia, self._from_cart
         excess = max(state.inertia - free, _SMALL_EXCESS * free)
         if min(other.inertia for other in found) - free > _FAR * excess:
@@ -220,32 +279,22 @@ class Search:
         return [self.evaluate(tree) for tree in small_trees(self.problem, greedy_builders)]
 
     def pilot(self, n_rows, random_state):
-        """Return a search over a sample of the rows, or this search if there are few rows.
+        """Return an evaluator over a sample of the rows, or this one if there are few rows.
 
         The sample is drawn at the first call, and used again at later calls.
 
         Parameters
         ----------
         n_rows : int
-            Size of the sample. With fewer than twice as many rows, this search is returned.
+            Size of the sample. With fewer than twice as many rows, this evaluator is returned.
         random_state : int, RandomState instance or None
         """
         if self._pilot is None:
             self._pilot = self
             if self.problem.n_rows >= 2 * n_rows:
                 terms = (self.problem, self.settings, self.history, n_rows, random_state)
-                self._pilot = self.of_sample(*terms)
+                self._pilot = self.over_sample(*terms)
         return self._pilot
-
-    @classmethod
-    def of_sample(cls, problem, settings, history, n_rows, random_state):
-        """Return the search over a weighted sample of the rows.
-
-        If the solver does not support instance weights, the rows of the sample have equal weights.
-        """
-        is_uniform = not settings.solver.supports_weights
-        sample = sample_of_problem(problem, n_rows, random_state, is_uniform=is_uniform)
-        return replace(cls.of(sample, settings, history), is_sample=True)
 
     def evaluate(self, tree, leaf_of_row=None):
         """Return the state of a tree; clusters without rows keep their free centres.
@@ -270,8 +319,7 @@ class Search:
             self._data, labels, problem.weight, problem.free.centers
         )
         own = self.distances(centers)[np.arange(len(labels)), labels]
-        pruned = tree.prune(tree.node_counts(leaf_of_row))
-        return State(tree, pruned, leaf_of_row, centers, float(problem.weight @ own))
+        return State(tree, leaf_of_row, centers, float(problem.weight @ own))
 
     def distances(self, centers):
         """Return d(x_n, psi_k): float64 array of shape (n, k), cached until the centres change."""
@@ -304,15 +352,14 @@ class Search:
 
         It is the loss of equation 8 of the KDD'22 paper.
         """
-        problem = self.problem
-        penalty = self.settings.penalty
+        problem, penalty = self.problem, self.settings.penalty
         return LabelCriterion(penalty, labels, problem.weight, problem.n_clusters)
 
     def cost_increase(self, state):
-        """Return the cost increase of a state of this search in percent, on the original rows."""
-        if self.whole is None:
-            return self.problem.cost_increase(state.inertia)
-        problem = self.whole.problem
+        """Return the cost increase of a state of these rows in percent, on the original rows."""
+        problem = self.original.problem
+        if problem is self.problem:
+            return problem.cost_increase(state.inertia)
         labels = state.labels[: problem.n_rows]  # the copies come after the original rows
         terms = (problem.objective, problem.data, labels, problem.weight, problem.free)
         return problem.cost_increase(optimal_centers(*terms)[1])
@@ -323,8 +370,8 @@ class Search:
         Parameters
         ----------
         stage : str
-            One of "start", "search", "direct", "relax", "regrow", "exact", "direct fit", "penalty"
-            and "polish".
+            One of "start", "search", "direct", "relax", "regrow", "exact", "direct fit", "penalty",
+            "sets" and "polish".
         state : State
         lambda_, mu : float
             In the direct form, mu is infinite.
@@ -333,14 +380,123 @@ class Search:
         kept : bool
             Whether the state is the best of its stage so far.
         """
+        if kept:
+            self.history.last_kept = state, lambda_
         self.history.add(
             stage=stage,
             **{"lambda": lambda_},
             mu=mu,
             cost_increase=self.cost_increase(state),
-            leaves=state.pruned.n_leaves,
-            non_zeros=state.pruned.n_nonzero,
+            leaves=state.n_leaves,
+            non_zeros=state.n_nonzero,
             mismatch=mismatch,
             kept=kept,
-            sampled=self.original.is_sample,
+            sampled=self.is_sample,
         )
+
+
+def descend(
+    search,
+    state,
+    lambda_,
+    *,
+    stage="direct",
+    n_passes=None,
+    step=None,
+    price=None,
+    keeps_start=True,
+):
+    """Run passes of Tree Alternating Optimization, and update the centres after each pass.
+
+    With an exact node solver, an update of a node is accepted only if it lowers the loss plus the
+    penalty of the node. With other solvers all updates are accepted: the cost does not depend on
+    the scale of w but ||w||_1 does, so their sum cannot judge an update. The result is the tree
+    with the least cost + price * sum_i ||w_i||_1. With `keeps_start`, the result is thus never
+    worse than the start.
+
+    Parameters
+    ----------
+    search : Evaluator
+    state : State
+        The start.
+    lambda_ : float
+    stage : str
+        Name of the stage in the history.
+    n_passes : int, optional
+        Maximum number of passes; the default depends on the kind of splits.
+    step : TreeStep, optional
+        By default the step of the evaluator.
+    price : float, default=lambda_
+        Factor of sum_i ||w_i||_1 in the comparison of trees. 0 compares costs alone.
+    keeps_start : bool, default=True
+        Whether `state` itself can be the result. It should be False for initial trees, because the
+        scale of their weights is arbitrary. With an exact node solver, `state` can always be the
+        result.
+
+    Returns
+    -------
+    State
+    """
+    settings, step = search.settings, step or search.step
+    price = lambda_ if price is None else price
+    is_judged = settings.direct_solver.is_exact
+    best, waited = state if keeps_start or is_judged else None, 0
+    for _ in range(n_passes or settings.split_kind.n_passes):
+        found = step.one_pass(state.routed, search.criterion(state), lambda_, is_judged)
+        if found.tree is state.tree:
+            break
+        state = search.evaluate(*found)
+        is_better = best is None or state.objective(price) < best.objective(price)
+        search.record(stage, state, lambda_, kept=is_better)
+        best, waited = (state, 0) if is_better else (best, waited + 1)
+        if waited == _PATIENCE:  # labels can alternate for ever among equal centres
+            break
+    return state if best is None else best
+
+
+def approach(search, state, lambda_):
+    """Descend at a tenth of lambda and then at lambda, and return the resulting state.
+
+    Clusters that a tree loses at a large lambda do not return.
+    """
+    for share in APPROACH:
+        state = descend(search, state, share * lambda_)
+    return state
+
+
+def starting_trees(search, random_state):
+    """Yield the initial trees of a fit, pruned to the maximum number of leaves of the settings."""
+    most_leaves = search.settings.max_leaves
+    for tree in initial_trees(search.problem, search.settings, random_state):
+        if most_leaves is not None and tree.n_leaves > most_leaves:
+            tree = pruned_to(search, search.evaluate(tree), most_leaves)
+        yield search.start_from(tree)
+
+
+def best_start(search, trees, lambda_, random_state):
+    """Return the initial tree that has the least objective (4) after a few passes.
+
+    Noisy copies of rows are left out of these passes. If there are many rows, the trees are
+    compared on a sample of the rows.
+
+    Parameters
+    ----------
+    search : Evaluator
+    trees : iterable of Tree
+    lambda_ : float
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    State
+    """
+    problem, settings = search.problem, search.settings
+    rows = search.original
+    if problem.n_rows >= 2 * _PILOT_ROWS and settings.split_kind.samples_rows:
+        terms = (problem, settings, search.history, _PILOT_ROWS, random_state)
+        rows = Evaluator.over_sample(*terms)
+    options = {"stage": "start", "n_passes": _START_PASSES, "keeps_start": False}
+    states = (descend(rows, rows.evaluate(tree), lambda_, **options) for tree in trees)
+    best = min(states, key=lambda state: state.objective(lambda_))
+    # Leaves that only other rows reach are kept, so the tree is not pruned for these rows.
+    return best if rows is search else search.evaluate(best.tree)

@@ -17,7 +17,8 @@ from ..penalties import leaf_histograms
 from ..solvers import BoundSolver, NodeProblem, Status
 from ..tree import Split, Tree, same_array
 from ..tree.leaf_size import LeafSize
-from ..tree.routing import ReducedSets, project
+from ..tree.routing import ReducedSets, find_leaves, project
+from ..tree.shape import frozen
 
 
 class Routed(NamedTuple):
@@ -77,8 +78,12 @@ class TreeStep:
         """
         return tree.route(self.view, rows, node, self.n_jobs)
 
-    def run(self, start, criterion, strength, n_passes, accept="if better"):
-        """Repeat passes until a pass changes nothing, at most `n_passes` times.
+    def forget(self):
+        """Forget the results of earlier passes, which may belong to other trees."""
+        self._settled.clear()
+
+    def one_pass(self, start, criterion, strength, is_judged, has_price=True):
+        """Run one pass over a tree.
 
         Parameters
         ----------
@@ -86,59 +91,6 @@ class TreeStep:
         criterion : Criterion
         strength : float > 0
             Factor of sum_i ||w_i||_1 (lambda / mu in eq. 8).
-        n_passes : int
-        accept : {"if better", "if loss falls", "always"}, default="if better"
-            Which updates of nodes are accepted. With "if better", an update must lower the loss of
-            the node plus strength * ||w||_1, so that the `objective` of the tree never rises
-            (section 8). With "if loss falls", it must lower the loss of the node.
-
-        Returns
-        -------
-        Routed
-            The result of the last pass. It has the same tree if nothing changed.
-        """
-        for _ in range(n_passes):
-            updated = self.one_pass(
-                start, criterion, strength, accept != "always", accept == "if better"
-            )
-            if updated.tree is start.tree:
-                break
-            start = updated
-        return start
-
-    def run_freely(self, start, criterion, strength, n_passes):
-        """Run passes that accept every update, and return the best of the trees after each pass.
-
-        The best tree has the least `objective` (loss plus penalty). This method is for initial
-        trees, whose weights have an arbitrary scale: ||w||_1 depends on the scale and the loss does
-        not, so that a comparison of a new split with such an old one is meaningless.
-
-        The parameters are those of :meth:`run`.
-
-        Returns
-        -------
-        Routed
-            The best result of a pass, or `start` if `n_passes` is 0.
-        """
-        self._settled.clear()  # it holds results of earlier calls, possibly for other trees
-        best, least = start, np.inf
-        for _ in range(n_passes):
-            updated = self.one_pass(start, criterion, strength, is_judged=False)
-            value = objective(updated, criterion, strength)
-            if value < least:
-                best, least = updated, value
-            if updated.tree is start.tree:
-                break
-            start = updated
-        return best
-
-    def one_pass(self, start, criterion, strength, is_judged, has_price=True):
-        """Run one pass over a tree.
-
-        Parameters
-        ----------
-        start, criterion, strength
-            As for :meth:`run`.
         is_judged : bool
             Whether an update of a node is accepted only if it lowers the loss of the node plus
             strength * ||w||_1. Otherwise all updates are accepted.
@@ -152,26 +104,22 @@ class TreeStep:
         """
         rows_of = ReducedSets(*start)
         tree = _fit_leaves(start.tree, criterion, rows_of)
+        loss, draft = criterion.loss_at(tree), _Draft(tree)
         leaf_of_row = start.leaf_of_row.copy()  # updated after each level of the tree, bottom-up
         for nodes in rows_of.levels():
-            # The nodes below this depth do not change any more in this pass, so the losses of rows
-            # in the leaves below them are final.
-            loss = criterion.loss_at(tree)
-
-            def update(node, tree=tree, loss=loss):
+            # The nodes below this depth do not change any more in this pass, so the leaves that
+            # rows reach below them are final.
+            def update(node):
                 rows = rows_of[node]
                 goes_left = rows_of.goes_left(node, start.leaf_of_row[rows])
-                below = self._below(tree, node, rows, goes_left, leaf_of_row)
-                split = self._update(tree, node, below, loss, strength, is_judged, has_price)
+                below = self._below(draft, node, rows, goes_left, leaf_of_row)
+                split = self._update(draft, node, below, loss, strength, is_judged, has_price)
                 if split is not None:
                     leaf_of_row[rows] = below.leaves(self._goes_left(node, rows, split))
                 return split
 
-            splits = self._map(update, nodes, rows_of)
-            tree = tree.with_splits(
-                {i: ((s.indices, s.weights), s.threshold) for i, s in splits.items() if s}
-            )
-        return Routed(tree, leaf_of_row)
+            draft.replace(self._map(update, nodes, rows_of))
+        return Routed(draft.to_tree(), leaf_of_row)
 
     def _map(self, update, nodes, rows_of):
         """Return {node: update(node)} for some nodes; threads compute it if that is faster."""
@@ -180,20 +128,20 @@ class TreeStep:
         found = map_in_threads(update, largest_first, n_threads(self.n_jobs, n_rows))
         return dict(zip(largest_first, found, strict=True))
 
-    def _below(self, tree, node, rows, goes_left, leaf_of_row):
+    def _below(self, draft, node, rows, goes_left, leaf_of_row):
         """Return the leaf that each row of a node reaches in each of its two subtrees."""
         left, right = leaf_of_row[rows], leaf_of_row[rows]
-        children = tree.children_left[node], tree.children_right[node]
         for leaves, child, others in zip(
-            (left, right), children, (~goes_left, goes_left), strict=True
+            (left, right), draft.children(node), (~goes_left, goes_left), strict=True
         ):
-            leaves[others] = tree.route(self.view, rows[others], child, self._helpers(node))
+            terms = (rows[others], child, draft.arrays, self._helpers(node))
+            leaves[others] = find_leaves(self.view, *terms)
         return _Below(rows, goes_left, left, right)
 
-    def _update(self, tree, node, below, loss, strength, is_judged, has_price=True):
+    def _update(self, draft, node, below, loss, strength, is_judged, has_price=True):
         """Return the new split of a node, or None to keep the old one."""
-        old = Split.from_tree(tree, node)
-        problem, care = self._reduce(tree, node, below, loss, strength)
+        old = draft.splits[node]
+        problem, care = self._reduce(draft, node, below, loss, strength)
         if len(problem.rows) == 0:
             return _indifferent(old, strength)
         asked = _digest(problem)
@@ -218,7 +166,7 @@ class TreeStep:
             return True
         return self.leaf_size.is_met(rows, self._goes_left(node, rows, split))
 
-    def _reduce(self, tree, node, below, loss, strength):
+    def _reduce(self, draft, node, below, loss, strength):
         """Return the binary classification problem at a node, and a mask of its rows.
 
         The mask is over ``below.rows``. Rows with the same loss in both children are left out. The
@@ -230,9 +178,7 @@ class TreeStep:
         rows, gain = below.rows[care], gain[care]
         freed = None
         if self.prices_parameters:
-            parameters = tree.subtree_parameters
-            children = tree.children_left[node], tree.children_right[node]
-            freed = tuple(int(parameters[child]) for child in children)
+            freed = tuple(map(draft.subtree_parameters, draft.children(node)))
         limit = None if self.leaf_size is None else (self.leaf_size, below.rows)
         terms = (rows, gain > 0, np.abs(gain, out=gain), strength)
         return NodeProblem(*terms, freed=freed, limit=limit), care
@@ -264,6 +210,52 @@ class TreeStep:
         return project(self.view, rows, *terms) <= split.threshold
 
 
+class _Draft:
+    """A tree whose splits change during a pass; a Tree is made once, at the end of the pass."""
+
+    def __init__(self, tree):
+        self._tree, self._changed = tree, {}
+        self.splits = {node: Split.from_tree(tree, node) for node in tree.decision_nodes.tolist()}
+        self._set_arrays()
+
+    def children(self, node):
+        """Return the numbers of the two children of a node."""
+        return self._tree.children_left[node], self._tree.children_right[node]
+
+    def replace(self, splits):
+        """Replace the splits of some nodes: dict of node number to Split, or None for no change."""
+        changed = {int(node): split for node, split in splits.items() if split is not None}
+        if changed:
+            self._changed |= changed
+            self.splits |= changed
+            self._set_arrays()
+
+    def _set_arrays(self):
+        """Set `arrays`, those of the current tree that :func:`.routing.find_leaves` takes."""
+        tree, empty = self._tree, Split.constant(goes_left=True)
+        splits = [self.splits.get(node, empty) for node in range(tree.n_nodes)]
+        indptr = np.cumsum([0, *(len(split.indices) for split in splits)], dtype=np.int32)
+        threshold = tree.threshold.copy()
+        for node, split in self._changed.items():
+            threshold[node] = split.threshold
+        indices = np.concatenate([split.indices for split in splits])
+        csr = (indptr, indices, np.concatenate([split.weights for split in splits]), threshold)
+        self.arrays = (tree.children_left, tree.children_right, *map(frozen, csr))
+
+    def subtree_parameters(self, node):
+        """Return the number of parameters of the subtree of a node: int."""
+        if node not in self.splits:
+            return 1  # the label of a leaf
+        n_below = sum(map(self.subtree_parameters, map(int, self.children(node))))
+        return len(self.splits[node].indices) + 1 + n_below
+
+    def to_tree(self):
+        """Return the current tree; the same object if no split has changed."""
+        return self._tree.with_splits(
+            {i: ((s.indices, s.weights), s.threshold) for i, s in self._changed.items()}
+        )
+
+
 class _Below(NamedTuple):
     """The rows of a node, which of them go left, and the leaf of each in both subtrees."""
 
@@ -275,13 +267,6 @@ class _Below(NamedTuple):
     def leaves(self, goes_left):
         """Return the leaf of each row if the test of the node sends the rows of a mask left."""
         return np.where(goes_left, self.left, self.right)
-
-
-def objective(routed, criterion, strength):
-    """Return the loss of a whole tree plus strength * sum_i ||w_i||_1 (eq. 8)."""
-    tree, leaf_of_row = routed
-    loss = criterion.loss_at(tree)(np.arange(len(leaf_of_row)), leaf_of_row)
-    return float(loss.sum() + strength * np.abs(tree.split_weights).sum())
 
 
 def gains(view, tree, node, rows, loss, n_jobs=1):

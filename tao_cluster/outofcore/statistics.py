@@ -19,7 +19,7 @@ from .._utils.matrices import (
     stored_by_rows,
 )
 from ..problem.inputs import LARGEST_WEIGHT, check_least_weight
-from ..problem.observed import integer_columns
+from ..problem.levels import integer_columns
 from ..problem.scaling import ClusteringSpace, Scaling
 from ..tree.routing import kernel_arrays
 from .blocks import blocks_of, sum_over_blocks

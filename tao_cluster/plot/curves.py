@@ -11,7 +11,7 @@ from ..columns.names import brief, printable
 from ..export.format import number_text
 from ..inspection.palette import long_name, method_look, series_looks
 from ..measures import weighted_average_explanation_size
-from ..optimize.path import knee
+from ..optimize.choose import knee
 from ..tree import tree_of
 from .boxes import text_width, wrap
 from .split_view import number

@@ -14,9 +14,7 @@ from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
 from ..initial_trees.cart import Cart
 from ..objectives import KCenter, KMeans, KMedians, KMedoids, Labels, SphericalKMeans
 from ..objectives.spanning import Spacing
-from ..optimize.direct_form import DirectForm
-from ..optimize.penalty_method import PenaltyMethod
-from ..optimize.split_kinds import AxisAligned, Oblique
+from ..optimize.algorithms import AxisAligned, DirectForm, Oblique, PenaltyMethod
 from ..penalties import SquaredError, ZeroOne
 from ..problem.scaling import ClusteringSpace, Scaling
 from ..solvers import Axis, Exact, Liblinear, Newton, WeightedLiblinear

@@ -236,9 +236,24 @@ def pruned(tree, counts=None):
     -------
     Tree, its nodes numbered breadth-first
     """
+    order, stands_for = kept_nodes(tree, counts)
+    if np.array_equal(order, np.arange(tree.n_nodes)):
+        return tree
+    return _selected(tree, order, stands_for)
+
+
+def kept_nodes(tree, counts=None):
+    """Return the nodes that :func:`pruned` keeps.
+
+    Returns
+    -------
+    order : int array, the kept nodes breadth-first
+    stands_for : int array of shape (n_nodes,)
+        The node that replaces each node wherever it was a child.
+    """
     reached = None if counts is None else np.asarray(counts) > 0
     left, right = tree.children_left, tree.children_right
-    stands_for = np.arange(tree.n_nodes)  # the node that replaces each node
+    stands_for = np.arange(tree.n_nodes)
     for i in tree.decision_nodes[::-1]:
         on_left, on_right = stands_for[left[i]], stands_for[right[i]]
         if tree.split_indptr[i] == tree.split_indptr[i + 1]:
@@ -253,7 +268,7 @@ def pruned(tree, counts=None):
     for node in order:  # the list grows during the loop: breadth-first
         if left[node] >= 0:
             order += [stands_for[left[node]], stands_for[right[node]]]
-    return _selected(tree, np.array(order), stands_for)
+    return np.array(order), stands_for
 
 
 def _same_output(tree, a, b):

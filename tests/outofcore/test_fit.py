@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow, Kauri
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore
 from tao_cluster.objectives import KMeans, SphericalKMeans
-from tao_cluster.optimize.split_kinds import AxisAligned
+from tao_cluster.optimize.algorithms import AxisAligned
 from tao_cluster.outofcore import refinement
 from tao_cluster.outofcore.refinement import _of_unit_weight
 from tao_cluster.tree import Split

@@ -1,14 +1,176 @@
-"""Trimming of fitted trees: weights that decide no row are removed, and thresholds simplified."""
+"""Simplification of trees: pruning of weak splits, and trimming of weights that decide no row."""
 
 import itertools
 
 import numpy as np
 
+from ..solvers import upright
+from ..tree import Split, midpoint
 from ..tree.conditions import Bound
 from ..tree.margins import widest_gap, with_gaps
 from ..tree.routing import ReducedSets, project
 from ..tree.split_statistics import split_stds
-from ..tree.tree import midpoint
+from .tree_step import Routed
+
+# If a tree has more leaves than the limit, each round of pruning removes this share of the excess.
+_REMOVED_SHARE = 0.25
+# Differences of costs of at most this share of the cost of the tree are rounding errors.
+_ROUNDING = 1e-12
+
+
+def simplified(search, state):
+    """Return the tree of a state after the last simplifications, and the leaf of each row.
+
+    Every row of the fit stays in a leaf of its cluster. Splits that do not lower the cost are removed.
+    An oblique tree loses its negligible weights: those whose effect is below the share `trim` of the
+    largest effect at the node. Tests of one feature move to the feature that divides the rows alike
+    with the widest margin, and their thresholds to midpoints between neighbouring values of the
+    rows, or to the lower of the two values.
+
+    Parameters
+    ----------
+    search : Evaluator
+    state : State
+
+    Returns
+    -------
+    Routed
+    """
+    settings, step = search.settings, search.step
+    if settings.has_direct_passes:
+        state = without_useless_splits(search, state)
+    tree, leaf_of_row = step.routed(state.pruned)
+    rows = (leaf_of_row, step.view)
+    if settings.is_oblique:
+        tree = trim(tree, *rows, settings.trim, step.n_jobs)
+    else:
+        tree = upright(tree)
+    tree = at_widest_margins(tree, *rows, search.problem.weight, step.n_jobs)
+    place = at_midpoints if settings.split_kind.midpoints else at_values
+    return Routed(place(tree, *rows, step.n_jobs), leaf_of_row)
+
+
+def pruned_to(search, state, most_leaves):
+    """Return the tree of a state, pruned to at most `most_leaves` leaves.
+
+    The splits that reduce the cost least are removed first.
+
+    Parameters
+    ----------
+    search : Evaluator
+    state : State
+    most_leaves : int
+
+    Returns
+    -------
+    Tree
+    """
+    tree, criterion = state.pruned, search.criterion(state)
+    while tree.n_leaves > most_leaves:
+        saved, goes_left = _savings(search.step, tree, criterion)
+        # The savings of the other splits are computed anew after each round.
+        n_tests = max(1, int(_REMOVED_SHARE * (tree.n_leaves - most_leaves)))
+        nodes = _weakest_splits(tree, saved, n_tests)
+        tree = _without(tree, nodes, goes_left)
+    return tree
+
+
+def without_useless_splits(search, state):
+    """Return the state without splits whose removal does not raise the cost.
+
+    Centres are updated after each removal. Costs that differ by rounding errors count as equal.
+
+    Parameters
+    ----------
+    search : Evaluator
+    state : State
+
+    Returns
+    -------
+    State
+    """
+    while state.pruned.n_leaves > 1:
+        tree, limit = state.pruned, _ROUNDING * state.inertia
+        saved, goes_left = _savings(search.step, tree, search.criterion(state))
+        node = int(saved.argmin())
+        if saved[node] > limit:
+            break
+        other = search.evaluate(_without(tree, [node], goes_left))
+        if other.inertia > state.inertia + limit:
+            break
+        state = other
+    return state
+
+
+def _without(tree, nodes, goes_left):
+    """Return the tree without the splits of some nodes.
+
+    All rows of such a node go left if `goes_left` is True at the node, and right otherwise.
+    """
+    constants = {}
+    for node in nodes:
+        constant = Split.constant(goes_left[node])
+        constants[node] = ((constant.indices, constant.weights), constant.threshold)
+    return tree.with_splits(constants).prune()
+
+
+def _weakest_splits(tree, saved, most):
+    """Return at most `most` nodes whose tests save least, the weakest first: list of int.
+
+    If two of these nodes are on the same path from the root, only the weaker one is returned. Its
+    removal changes what the other test saves. Tests in different branches do not affect each other.
+
+    Parameters
+    ----------
+    tree : Tree
+    saved : float array of shape (n_nodes,), result of :func:`_savings`
+    most : int
+    """
+    chosen, above = [], set()  # `above` holds the ancestors of the chosen nodes
+    for node in np.argsort(saved, kind="stable").tolist():
+        if len(chosen) == most or saved[node] == np.inf:
+            break
+        path = tree.path(node).tolist()
+        if node not in above and not set(path) & set(chosen):
+            chosen.append(node)
+            above.update(path)
+    return chosen
+
+
+def _savings(step, tree, criterion):
+    """Return the increase in cost if a test is removed and its rows all go to the better child.
+
+    Parameters
+    ----------
+    step : TreeStep
+    tree : Tree
+    criterion : Criterion of the tree step
+
+    Returns
+    -------
+    saved : float array of shape (n_nodes,)
+        Infinity at leaves, and at nodes without rows.
+    goes_left : bool array of shape (n_nodes,)
+        Whether the left child is the better one for all rows.
+    """
+    leaf_of_row, loss = step.leaves_of(tree), criterion.loss_at(tree)
+    rows_of, own = ReducedSets(tree, leaf_of_row), loss(np.arange(len(leaf_of_row)), leaf_of_row)
+    saved, goes_left = np.full(tree.n_nodes, np.inf), np.zeros(tree.n_nodes, bool)
+
+    def increase(rows, child):
+        """Return the increase in cost if rows are routed from `child`, not from their own child."""
+        return (loss(rows, step.leaves_of(tree, rows, child)) - own[rows]).sum()
+
+    for node in itertools.chain.from_iterable(rows_of.levels()):
+        rows = rows_of[node]
+        is_left = rows_of.goes_left(node, leaf_of_row[rows])
+        at_left = increase(rows[~is_left], tree.children_left[node])
+        at_right = increase(rows[is_left], tree.children_right[node])
+        saved[node], goes_left[node] = min(at_left, at_right), at_left <= at_right
+    return saved, goes_left
+
+
+# ---------------------------------------------------------------- trimming
 
 
 def trim(tree, leaf_of_row, view, share, n_jobs=1):

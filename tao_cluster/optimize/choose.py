@@ -1,0 +1,268 @@
+"""The choice of a tree: limits of size and cost, the knee of cost over size, and their use.
+
+A fit looks at trees of several sizes. :func:`choose` returns one of them. It is the only place where
+a limit (`max_parameters`, `max_cost_increase`, `max_leaves`) decides which tree a fit returns.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._utils.warnings import warn
+from ..tree import Tree
+
+ROUNDING = 1e-9  # smaller differences of cost increases (in percent) are rounding errors
+# The knee: candidates cost at most this percentage more than the free clustering, if there are any,
+# and have at least this share of the largest number of clusters.
+KNEE_COST, _KNEE_CLUSTERS = 3.0, 0.98
+# Before its last passes, a tree is far from a limit if it has more than this multiple of the
+# parameters, or costs less than this share of the cost.
+_MOST_SHRINKAGE, _FAR_FROM_COST = 2.0, 0.5
+
+
+class Candidate(NamedTuple):
+    """A tree that a fit can return.
+
+    Parameters
+    ----------
+    tree : Tree
+    cost : float
+        Cost increase over the free clustering in percent, on the rows that choose the tree.
+    size : float or int
+        Lambda of an oblique tree, or the maximum number of leaves of an axis-aligned one.
+    is_finished : bool
+        Whether the tree had its last passes. Other candidates only rank the sizes.
+    leaf_of_row : int32 array of shape (n,), optional
+        The leaf that each row of the fit reaches.
+    """
+
+    tree: Tree
+    cost: float
+    size: float
+    is_finished: bool = True
+    leaf_of_row: np.ndarray | None = None
+
+
+def choose(candidates, goal, max_leaves=None, shrink=None):
+    """Return the candidate that suits a goal best.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        Of several candidates of one size, only the last one counts. Candidates without last passes
+        are returned only if no candidate had them.
+    goal : Goal
+    max_leaves : int, optional
+        Maximum number of leaves.
+    shrink : callable(Candidate, Goal, max_leaves) -> Candidate, optional
+        Prunes a tree to the limits of size. It is called if all trees are beyond them.
+
+    Returns
+    -------
+    Candidate
+        The nearest one if none is within the limit.
+    """
+    candidates = list({candidate.size: candidate for candidate in candidates}.values())
+    order = goal.order([one.cost for one in candidates], [one.tree for one in candidates])
+    ranked = [candidates[at] for at in order]
+    chosen = next((one for one in ranked if one.is_finished), ranked[0])
+    has_room = goal.has_room_for(chosen.tree)
+    has_room &= max_leaves is None or chosen.tree.n_leaves <= max_leaves
+    if shrink is not None and not has_room:
+        chosen = shrink(chosen, goal, max_leaves)
+    return chosen
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Which tree of a path is the best: the one of a limit, or without a limit the knee.
+
+    Parameters
+    ----------
+    max_parameters : int, optional
+        The goal is the least cost with at most this many parameters.
+    max_cost_increase : float, optional
+        The goal is the fewest parameters within this cost increase in percent.
+    """
+
+    max_parameters: int | None = None
+    max_cost_increase: float | None = None
+
+    def __post_init__(self):
+        if self.max_parameters is not None and self.max_cost_increase is not None:
+            raise ValueError(
+                "Give max_parameters or max_cost_increase, not both: one limits the other."
+            )
+
+    @property
+    def limits_size(self):
+        """Whether the number of parameters is limited."""
+        return self.max_parameters is not None
+
+    @property
+    def limits_cost(self):
+        """Whether the cost is limited."""
+        return self.max_cost_increase is not None
+
+    @property
+    def is_limit(self):
+        """Whether the size or the cost is limited."""
+        return self.limits_size or self.limits_cost
+
+    def has_room_for(self, tree):
+        """Return whether a tree is within the limit of parameters; True without such a limit."""
+        return not self.limits_size or tree.n_parameters <= self.max_parameters
+
+    def allows(self, cost):
+        """Return whether costs (float or array) are within the limit; True without such a limit."""
+        limit = self.max_cost_increase if self.limits_cost else np.inf
+        return cost <= limit + ROUNDING
+
+    def is_small(self, cost, tree):
+        """Return whether smaller trees than a tree cannot suit a limit better (with few exceptions).
+
+        With a limit of size the tree is within it; with a limit of cost it exceeds it.
+        """
+        return self.has_room_for(tree) if self.limits_size else not self.allows(cost)
+
+    def is_far(self, cost, tree):
+        """Return whether a tree that has not had its last passes is too large or costs too little.
+
+        Its last passes will then not bring it near the limit.
+        """
+        if self.limits_size:
+            return tree.n_parameters > _MOST_SHRINKAGE * self.max_parameters
+        return cost <= _FAR_FROM_COST * self.max_cost_increase
+
+    def order(self, costs, trees):
+        """Return the positions of trees, the one that suits the goal best first: int array.
+
+        Parameters
+        ----------
+        costs : sequence of float, cost increases in percent
+        trees : sequence of Tree
+        """
+        costs = np.asarray(costs, dtype=float)
+        sizes = np.array([tree.n_parameters for tree in trees])
+        if self.is_limit:
+            first, second = (costs, sizes) if self.limits_size else (sizes, costs)
+            misses = ~np.array([self.has_room_for(tree) for tree in trees]) | ~self.allows(costs)
+            ties = np.where(misses, first, second), np.where(misses, second, first)
+            return np.lexsort((*ties, misses))
+        return _order_of_knee(costs, sizes, np.array([tree.n_clusters for tree in trees]))
+
+    def prefers(self, other, chosen):
+        """Return whether a candidate suits the goal better than the chosen one.
+
+        Without a limit it must have no fewer clusters, and must not be both larger and more costly.
+        """
+        if self.is_limit:
+            pair = (chosen, other)
+            order = self.order([one.cost for one in pair], [one.tree for one in pair])
+            return bool(order[0] == 1)
+        is_larger = other.tree.n_parameters > chosen.tree.n_parameters
+        is_costlier = other.cost > chosen.cost - ROUNDING
+        keeps_clusters = other.tree.n_clusters >= chosen.tree.n_clusters
+        return keeps_clusters and not (is_larger and is_costlier)
+
+    def warn_if_missed(self, chosen, where=""):
+        """Warn if the chosen candidate is not within the limit.
+
+        `where` names the rows on which the cost was measured.
+        """
+        if not self.has_room_for(chosen.tree):
+            warn(
+                f"No tree with at most max_parameters={self.max_parameters} was found; the "
+                f"smallest has {chosen.tree.n_parameters} parameters and is returned."
+            )
+        if not self.allows(chosen.cost):
+            warn(
+                f"No tree within max_cost_increase={self.max_cost_increase:g} was found: the best "
+                f"one costs {chosen.cost:.3g} % more than the free clustering{where}, and is "
+                "returned. A larger depth or max_leaves may help."
+            )
+
+
+def _order_of_knee(costs, sizes, n_clusters):
+    """Return the positions of the trees, the one at the knee first; see :func:`knee`."""
+    # Increases are infinite if the free clustering costs nothing.
+    costs = np.where(np.isfinite(costs), costs, np.finfo(float).max)
+    x, y = np.log(sizes), np.log1p(np.maximum(costs, 0.0))
+    keeps = n_clusters >= _KNEE_CLUSTERS * n_clusters.max()
+    is_cheap = keeps & (costs <= KNEE_COST)
+    is_candidate = is_cheap if is_cheap.any() else keeps
+    width, height = np.ptp(x), np.ptp(y)
+    if width == 0 or height == 0:
+        order = np.lexsort((x, y))
+    else:
+        order = np.argsort((x - x.min()) / width + (y - y.min()) / height, kind="stable")
+    return np.concatenate([order[is_candidate[order]], order[~is_candidate[order]]])
+
+
+def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None, **options):
+    """Choose a model by cost and size.
+
+    Parameters
+    ----------
+    models : list of fitted estimators with `tree_` and `cost_increase_`
+        Models of infinite cost increase (the free clustering costs nothing) are left out.
+    max_parameters : int, optional
+        Return the model of least cost with at most this many parameters.
+    max_cost_increase : float, optional
+        Return the model with the fewest parameters and at most this cost increase in percent.
+    validation : array-like or CSR matrix of shape (n, d), optional
+        Rows that the models were not fitted to. Costs are then those of
+        :meth:`TAOClustering.cost_increase` on these rows, by default those of the fitted rows.
+    **options
+        `sample_weight`, `embedding` or `y` of the rows for validation.
+
+    Returns
+    -------
+    One of the models
+
+    Notes
+    -----
+    Without a limit the knee is returned: the model with the least sum of log(1 + cost increase) and
+    log(parameters), each scaled to 0..1 over the models. Candidates have at least 98 % of the
+    largest number of clusters. If some of them cost at most 3 % more than the free clustering, only
+    these count.
+
+    Raises
+    ------
+    ValueError
+        If both limits are given, or there are no models.
+
+    Warns
+    -----
+    UserWarning
+        If no model is within the limit. The nearest one is then returned.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import knee, tao_path
+    >>> models = tao_path(load_iris().data, 3, random_state=0)
+    >>> knee(models, max_parameters=9).tree_.n_parameters <= 9
+    True
+    """
+    if validation is None and options:
+        raise ValueError(f"{', '.join(options)} belong to rows for validation; give these, too.")
+    if validation is not None and np.ndim(validation) == 0:
+        raise ValueError(
+            f"validation={validation!r} must be rows that the models have not seen; to hold out a "
+            "share use TAOClustering(validation=...)."
+        )
+    models = [model for model in models if np.isfinite(model.cost_increase_)]
+    if len(models) == 0:
+        raise ValueError("There are no models of finite cost to choose from.")
+    if validation is None:
+        costs = [model.cost_increase_ for model in models]
+    else:
+        costs = [model.cost_increase(validation, **options) for model in models]
+    goal = Goal(max_parameters, max_cost_increase)
+    terms = zip(models, costs, strict=True)
+    candidates = [Candidate(model.tree_, cost, at) for at, (model, cost) in enumerate(terms)]
+    chosen = choose(candidates, goal)
+    goal.warn_if_missed(chosen)
+    return models[chosen.size]
