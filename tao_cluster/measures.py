@@ -9,7 +9,7 @@ from scipy.stats import entropy
 from greedy.base import OBJECTIVES
 from greedy.bounds import bound_of, own_objective
 
-from ._utils.matrices import check_rows
+from ._utils.matrices import check_rows, power_of_two
 from .objectives import KCenter, Spacing
 from .reference import cost_increase
 from .report import check_weight
@@ -121,21 +121,35 @@ def normalized_mutual_information(labels, reference_labels, sample_weight=None):
 
 
 def adjusted_rand_index(labels, reference_labels, sample_weight=None):
-    """Return the adjusted Rand index (ARI) of two clusterings.
+    r"""Return the adjusted Rand index (ARI) of two clusterings.
 
     This is the agreement on pairs of rows, corrected for chance (Hubert & Arabie 1985), as in
-    scikit-learn, but with sample weights.
+    scikit-learn, but with sample weights. See the notes.
 
     Parameters
     ----------
     labels, reference_labels : int arrays of shape (n,)
     sample_weight : array of shape (n,), optional
-        Weights of the rows; a row of weight 2 counts twice.
+        Weights of the rows. Only their ratios matter.
 
     Returns
     -------
     float
         It is 1 for equal partitions and about 0 for independent ones.
+
+    Notes
+    -----
+    A pair of two different rows i and j has the weight :math:`w_i w_j`. The index is the usual
+    one, with the total weight of pairs in the place of their number. The pairs within a group G
+    have the total weight
+
+    .. math:: \sum_{i<j \in G} w_i w_j = \tfrac{1}{2} \sum_{i \in G} w_i (W_G - w_i),
+              \qquad W_G = \sum_{i \in G} w_i.
+
+    With weights of 1 this is the number of pairs, and the index is scikit-learn's
+    ``adjusted_rand_score``. A row of weight m forms no pairs with itself, whereas m equal rows form
+    m (m - 1) / 2 pairs that always agree. The index of repeated rows is therefore slightly larger
+    than that of weighted rows. The difference vanishes if each row has little of the total weight.
 
     Examples
     --------
@@ -144,14 +158,18 @@ def adjusted_rand_index(labels, reference_labels, sample_weight=None):
     >>> adjusted_rand_index([0, 0, 1, 1], [0, 0, 0, 1])
     0.0
     """
-    joint = _joint_weights(labels, reference_labels, sample_weight)
-    both = _pairs(joint.data)
-    of_labels, of_reference = (_pairs(np.asarray(joint.sum(axis=a))) for a in (1, 0))
-    expected = of_labels * of_reference / _pairs(joint.sum()) if joint.sum() > 1 else 0.0
-    most = (of_labels + of_reference) / 2
-    if most == expected:
+    weight = check_weight(sample_weight, len(labels))
+    weight = weight / power_of_two(weight.max())  # weights of pairs cannot overflow
+    one, other = _codes(labels), _codes(reference_labels)
+    partitions = _codes(one * len(other) + other), one, other, np.zeros_like(one)
+    pairs = np.array([_pair_weight(groups, weight) for groups in partitions])
+    in_both, in_one, in_other, total = (pairs / power_of_two(pairs[-1])).tolist()
+    only_one, only_other = in_one - in_both, in_other - in_both
+    if only_one == only_other == 0:
         return 1.0
-    return float((both - expected) / (most - expected))
+    in_none = total - in_one - only_other
+    chance = in_one * (only_one + in_none) + in_other * (only_other + in_none)
+    return 2 * (in_both * in_none - only_one * only_other) / chance
 
 
 def accuracy(labels, reference_labels, sample_weight=None, *, matched=False):
@@ -188,19 +206,21 @@ def accuracy(labels, reference_labels, sample_weight=None, *, matched=False):
 def _joint_weights(labels, reference_labels, sample_weight):
     """Return the contingency table of two clusterings in sample weights: CSR matrix."""
     weight = check_weight(sample_weight, len(labels))
-    rows, columns = (
-        pd.factorize(np.asarray(each), use_na_sentinel=False)[0]
-        for each in (labels, reference_labels)
-    )
-    return sp.coo_matrix((weight, (rows, columns))).tocsr()  # tocsr() sums weights of equal pairs
+    pairs = _codes(labels), _codes(reference_labels)
+    return sp.coo_matrix((weight, pairs)).tocsr()  # tocsr() sums the weights of equal pairs
 
 
-def _pairs(weights):
-    """Return the number of pairs of rows in the same group.
+def _codes(labels):
+    """Return the labels as integers from 0; NaN and None are labels, too."""
+    return pd.factorize(np.asarray(labels), use_na_sentinel=False)[0]
 
-    `weights` are the sizes of the groups: numbers of rows, or sums of sample weights.
+
+def _pair_weight(groups, weight):
+    """Return the total weight of the pairs of different rows in the same group.
+
+    A pair of two rows has the product of their weights.
     """
-    return float(np.sum(weights * (np.asarray(weights) - 1)) / 2)
+    return float(weight @ (np.bincount(groups, weight)[groups] - weight)) / 2
 
 
 def feature_usage(tree, X, sample_weight=None):
