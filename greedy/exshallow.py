@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from tao_cluster._utils.options import with_plain_numbers
-from tao_cluster._utils.warnings import warn
+from tao_cluster._utils.warnings import InterruptedWarning, warn
 from tao_cluster.problem.problem import Problem, Result
 from tao_cluster.reference import FreeClustering, cost_increase, optimal_centers
 from tao_cluster.tree.conditions import explanation_sizes
@@ -218,7 +218,7 @@ def search_depth_factor(attempt, max_cost_increase, max_explanation_size, max_it
     except KeyboardInterrupt:
         if not tried:
             raise
-        warn(f"Interrupted: the best of {len(tried)} trees is kept.", ConvergenceWarning)
+        warn(f"Interrupted: the best of {len(tried)} trees is kept.", InterruptedWarning)
 
     def rank(entry):
         cost, size = entry[0]["cost_increase"], entry[0]["explanation_size"]

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from tao_cluster._utils.warnings import warn
+from tao_cluster._utils.warnings import InterruptedWarning, warn
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.leaf_size import without_small_leaves
@@ -126,7 +125,7 @@ def warn_interrupted(growth, max_leaves):
     """Warn that a KeyboardInterrupt ended the growth and that the tree grown so far is kept."""
     warn(
         f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
-        ConvergenceWarning,
+        InterruptedWarning,
     )
 
 

@@ -10,15 +10,20 @@ import time
 import warnings
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
+from greedy import IMM, ExKMC
+from tao_cluster import compare, stability
 from tao_cluster._utils.threads import (
     check_interrupted,
     interruptible,
     map_in_threads,
     one_thread,
 )
+from tao_cluster._utils.warnings import InterruptedWarning, warn
 from tao_cluster.optimize.fit import until_interrupted
 
 ROOT = Path(__file__).parents[1]
@@ -178,3 +183,60 @@ def test_threads_that_have_not_begun_are_let_go():
     assert n_begun < 100
     time.sleep(0.1)
     assert len(begun) == n_begun
+
+
+# ---------------------------------------------------------------- functions that run several fits
+
+IRIS = load_iris().data
+
+
+class CutOff(ExKMC):
+    """ExKMC that Ctrl-C cuts off in one of its fits: it keeps a smaller tree, and warns."""
+
+    n_fits, cut_off = 0, 0
+
+    def fit(self, *arguments, **options):
+        CutOff.n_fits += 1
+        if CutOff.n_fits == CutOff.cut_off:
+            warn("Interrupted; the best so far is kept.", InterruptedWarning)
+        return super().fit(*arguments, **options)
+
+
+@pytest.fixture
+def cut_off(monkeypatch):
+    """Let Ctrl-C cut off the fit of this number."""
+    monkeypatch.setattr(CutOff, "n_fits", 0)
+    return lambda number: monkeypatch.setattr(CutOff, "cut_off", number)
+
+
+def test_stability_keeps_complete_refits_only(cut_off):
+    cut_off(7)  # the first fit is that of the model to all rows
+    with pytest.warns(ConvergenceWarning, match="Interrupted: 2 resamples and 2 seeds") as caught:
+        found = stability(CutOff(3, random_state=0), IRIS, n=4)
+    assert len(caught) == 1
+    assert CutOff.n_fits == 7  # no further refit starts
+    whole = stability(CutOff(3, random_state=0), IRIS, n=4).table
+    kept = whole.groupby("kind").head(2).reset_index(drop=True)
+    pd.testing.assert_frame_equal(found.table, kept)
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_stability_raises_if_too_few_refits_are_complete(cut_off, number):
+    cut_off(number)
+    with pytest.raises(KeyboardInterrupt):
+        stability(CutOff(3, random_state=0), IRIS, n=4)
+    assert CutOff.n_fits == number
+
+
+def test_compare_keeps_complete_models_only(cut_off):
+    cut_off(2)  # the first fit compiles kernels
+    with pytest.warns(ConvergenceWarning, match="Interrupted: the table has the 1 models"):
+        found = compare(IRIS, 3, {"first": IMM(3), "cut off": CutOff(3), "never fitted": IMM(3)})
+    assert found.table.index.tolist() == ["free clustering", "first"]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_compare_raises_if_no_model_is_complete(cut_off, number):
+    cut_off(number)
+    with pytest.raises(KeyboardInterrupt):
+        compare(IRIS, 3, {"cut off": CutOff(3), "never fitted": IMM(3)})

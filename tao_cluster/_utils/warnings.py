@@ -3,9 +3,18 @@
 import sys
 import warnings
 
+from sklearn.exceptions import ConvergenceWarning
+
 # Stack frames of these packages are skipped to find the user's line. contextlib is one of them,
 # because it calls the functions that a context manager decorates.
 _INSIDE = {"contextlib", "greedy", "sklearn", "tao_cluster"}
+
+
+class InterruptedWarning(ConvergenceWarning):
+    """Ctrl-C has cut off a computation, which returns its best result so far.
+
+    Functions that run several fits recognise by this category that one of them is not complete.
+    """
 
 
 def warn(message, category=UserWarning):

@@ -1,7 +1,7 @@
 """`stability`: how much a tree changes with the sample of the rows and with the seed."""
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from numbers import Integral
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
 from sklearn.utils.validation import _is_fitted, _num_samples, has_fit_parameter
 
-from .._utils.warnings import warn
+from .._utils.warnings import InterruptedWarning, warn
 from ..base import TreeClustering
 from ..columns.names import names_of, printable_names
 from ..columns.view import numbers_of, output_names, shown
@@ -25,6 +25,7 @@ from .table import FORMAT, explains_labels, observed
 RESAMPLE, SEED = "resample", "seed"
 _AGGREGATES = ("mean", "min", "max")
 _N_SHOWN = 10  # number of features in the printed table
+_N_LEAST = 2  # least number of refits of each kind, which are compared with each other
 _N_DRAWS = 100  # maximum number of draws until a resample has enough distinct rows
 
 # Headings of the printed tables.
@@ -174,10 +175,15 @@ def stability(
         Pipeline is given an embedding or weights, if resamples have too few distinct rows, and for
         the reasons of `fit`.
 
+    KeyboardInterrupt
+        If Ctrl-C is pressed before two refits of each kind are complete.
+
     Warns
     -----
     UserWarning
         If refits warn: one warning with their number and the first message.
+    ConvergenceWarning
+        If Ctrl-C is pressed later: the result is then that of the refits that were complete.
 
     Examples
     --------
@@ -204,10 +210,16 @@ def stability(
     n_least = 1 if y is not None else _last(model)[0].n_clusters
     draws = [_draw(rng, _num_samples(X), sample_weight, n_least) for _ in range(n)]
     *seeds, own = rng.randint(np.iinfo(np.int32).max, size=n + 1).tolist()
-    model = model if _is_fitted(model) else _copy(model, own, keeps_seeds=True).fit(**rows)
-    refits = [(RESAMPLE, _copy(model, own, keeps_seeds=True), draw) for draw in draws]
-    refits += [(SEED, _copy(model, seed), None) for seed in seeds]
-    found = Parallel(n_jobs=n_jobs)(delayed(_refit_and_measure)(*refit, rows) for refit in refits)
+    if not _is_fitted(model):
+        model = _fitted(_copy(model, own, keeps_seeds=True), rows)
+    refits = chain.from_iterable(
+        [
+            (RESAMPLE, _copy(model, own, keeps_seeds=True), draw),
+            (SEED, _copy(model, seed), None),
+        ]
+        for draw, seed in zip(draws, seeds, strict=True)
+    )
+    found = _complete((delayed(_refit_and_measure)(*refit, rows) for refit in refits), n_jobs)
     return _summarize(model, rows, found)
 
 
@@ -224,8 +236,10 @@ def _check(model, n, y):
         )
     if not isinstance(n, Integral):
         raise ValueError(f"n={n!r} must be an integer, the number of resamples and of seeds.")
-    if n < 2:
-        raise ValueError(f"n={n} must be at least 2: the refits are compared with each other.")
+    if n < _N_LEAST:
+        raise ValueError(
+            f"n={n} must be at least {_N_LEAST}: the refits are compared with each other."
+        )
 
 
 def _draw(rng, n_rows, weight, n_least):
@@ -239,6 +253,33 @@ def _draw(rng, n_rows, weight, n_least):
         f"Resamples of {n_rows} rows have fewer than {n_least} distinct rows, one per cluster, in "
         f"{_N_DRAWS} of {_N_DRAWS} draws: stability needs more rows or fewer clusters."
     )
+
+
+def _fitted(model, rows):
+    """Fit a model to all rows; raise a KeyboardInterrupt if Ctrl-C cuts its fit off."""
+    model, _, messages = observed(lambda: model.fit(**rows))
+    for message in messages:
+        warn(message)
+    return model
+
+
+def _complete(tasks, n_jobs):
+    """Run refits, resamples and seeds in turn, and return the results of each kind in order.
+
+    After Ctrl-C, they are the results of the refits that were complete, the same number of each
+    kind. If there are fewer than two of each kind, the KeyboardInterrupt is raised.
+    """
+    found = []
+    try:  # an interrupted `extend` keeps the results before
+        found.extend(Parallel(n_jobs=n_jobs, return_as="generator")(tasks))
+    except KeyboardInterrupt:
+        n_pairs = len(found) // 2
+        if n_pairs < _N_LEAST:
+            raise
+        found = found[: 2 * n_pairs]
+        message = f"Interrupted: {n_pairs} resamples and {n_pairs} seeds were complete."
+        warn(message, InterruptedWarning)
+    return found[::2] + found[1::2]
 
 
 def _refit(model, draw, rows):

@@ -17,7 +17,7 @@ import greedy
 
 from .._utils.matrices import spaced_rows
 from .._utils.options import resolve
-from .._utils.warnings import warn
+from .._utils.warnings import InterruptedWarning, warn
 from ..base import TreeClustering
 from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
@@ -116,6 +116,13 @@ def compare(
         If a method is unknown, is not an estimator of this project or does not support the
         objective, or if budgets or validation are invalid. The message names the method or the
         argument.
+    KeyboardInterrupt
+        If Ctrl-C is pressed before the first model is complete.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If Ctrl-C is pressed later: the table then has the models that were complete.
 
     Examples
     --------
@@ -168,9 +175,8 @@ def compare(
         study = replace(study, settings=settings | {"reference": free.free_centers_})
         notes += messages
         records = [free_record(free, classes, rows["sample_weight"], seconds)]
-    entries = [entry for method, value in series for entry in study.entries(method, value)]
-    records += [measures_of(entry, rows, classes, new) for entry in entries]
-    return Comparison.from_records(records, entries, notes)
+    entries, measured = study.measured(series, classes, new)
+    return Comparison.from_records(records + measured, entries, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +247,25 @@ class _Study:
         """Fit a copy of an estimator; return it, the seconds, and the messages of its warnings."""
         model = self._prepared(estimator)
         return observed(lambda: model.fit(**self.rows), name)
+
+    def measured(self, series, classes, new):
+        """Return the entries of all series, and the row of the table of each.
+
+        Ctrl-C ends the fits. The entries are then those that are complete; if there are none, the
+        KeyboardInterrupt is raised.
+        """
+        entries, records = [], []
+        try:
+            for method, value in series:
+                for entry in self.entries(method, value):
+                    records.append(measures_of(entry, self.rows, classes, new))
+                    entries.append(entry)
+        except KeyboardInterrupt:
+            if not entries:
+                raise
+            message = f"Interrupted: the table has the {len(entries)} models that were complete."
+            warn(message, InterruptedWarning)
+        return entries, records
 
     def entries(self, method, value):
         """Yield the fitted models of a series."""

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .._utils.options import resolve
+from .._utils.warnings import InterruptedWarning
 from ..measures import (
     adjusted_rand_index,
     normalized_mutual_information,
@@ -280,12 +281,19 @@ def observed(run, name=None):
     result : the result of the function
     seconds : float, its duration
     messages : tuple of str, messages of its UserWarnings without repeats
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If a warning says that Ctrl-C has cut off the function: its result is not complete.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
         result = run()
         seconds = time.perf_counter() - start
+    if any(issubclass(each.category, InterruptedWarning) for each in caught):
+        raise KeyboardInterrupt
     start = "" if name is None else f"{name}: "
     messages = (
         f"{start}{each.message}" for each in caught if issubclass(each.category, UserWarning)

@@ -15,12 +15,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted
-from .._utils.warnings import warn
+from .._utils.warnings import InterruptedWarning, warn
 from ..outofcore.refinement import refine, relabel_leaves
 from ..outofcore.statistics import AllRows, WeightedRows
 from ..problem.problem import Result
@@ -162,7 +161,7 @@ def fit_path(problem, settings, sizes, random_state, on_record=None):
     except KeyboardInterrupt:
         if not fit.candidates:
             raise
-        warn(INTERRUPTED, ConvergenceWarning)
+        warn(INTERRUPTED, InterruptedWarning)
     warn_unsolved(fit.search)
 
 
@@ -306,7 +305,7 @@ class Fit:
             self.candidates.append(self.finished(state, lambda_, is_last=False))
         if self.chosen is None:
             self.chosen = choose(self.candidates, goal)
-        warn(INTERRUPTED, ConvergenceWarning)
+        warn(INTERRUPTED, InterruptedWarning)
 
     def result(self, goal):
         """Return the chosen tree, or that of the search from it if it suits the goal better."""
@@ -380,6 +379,7 @@ class Method:
 
         If the problem has categorical variables, tests can be sets of their levels.
         """
+        problem = problem.with_limited_weights()
         with self._bar() as bar:
             show = _shown_in(bar)
 
@@ -407,6 +407,7 @@ class Method:
         The dict is ``{"lambda_": value}`` for oblique and ``{"max_leaves": value}`` for
         axis-aligned trees.
         """
+        problem = problem.with_limited_weights()
         name = "lambda_" if self.settings.is_oblique else "max_leaves"
         with self._bar() as bar:
             show, wider = _shown_in(bar), None
