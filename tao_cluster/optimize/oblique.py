@@ -16,7 +16,6 @@ from sklearn.utils import check_random_state
 
 from .._utils.matrices import row_size, variances
 from ..penalties import CostCriterion
-from ..reference import optimal_centers
 from ..solvers import NodeProblem, Refit
 from ..tree.growth import Growth
 from ..tree.routing import ReducedSets
@@ -32,9 +31,6 @@ _FEW_CLUSTERS = 50
 # The unit of lambda ignores rows far from all centres: those whose cost difference between the
 # two nearest centres exceeds this multiple of the median.
 _FAR_AWAY = 100.0
-# If one row has much more weight than the others, the sum of costs in the unit of lambda is limited
-# to this multiple of the cost that the free clustering saves compared with a single cluster.
-_MANY_TIMES = 10.0
 # If no tree of the grid meets a limit, lambda leaves the grid: up to 12 steps by a factor of 3
 # upwards, or 3 steps by a factor of 9 downwards. Between a lambda that meets the limit and one that
 # does not, 2 bisections follow.
@@ -318,19 +314,11 @@ def _unit(problem):
         X, weight, prices = X[~is_far], weight[~is_far], prices[~is_far]
     most = float(weight @ prices)
     if problem.weight.max() > _FAR_AWAY * np.median(problem.weight):
-        # `most` sums, over the rows, the cost of moving each row to its second nearest centre. A
-        # row with most of the weight would dominate this sum, although it never ends up in a wrong
-        # cluster: it attracts the centre of its leaf. The sum is therefore limited by a multiple of
-        # the cost that the free clustering saves compared with a single cluster.
-        most = min(most, _MANY_TIMES * _saved(problem))
+        # A row with most of the weight would dominate the sum, although it never ends up in a wrong
+        # cluster, and would make the variance nearly 0.
+        most = min(most, problem.mismatch_cost)
+        weight = np.minimum(weight, _FAR_AWAY * np.median(weight))
     return most * float(np.sqrt(variances(X, weight).mean())) or 1.0
-
-
-def _saved(problem):
-    """Return the cost of a single cluster minus that of the free clustering."""
-    one = np.zeros(len(problem.weight), dtype=np.intp)
-    terms = problem.objective, problem.data, one, problem.weight, problem.free
-    return optimal_centers(*terms)[1] - problem.free.inertia
 
 
 # ---------------------------------------------------------------- refits and exact passes

@@ -19,6 +19,12 @@ from ..tree.routing import kernel_arrays
 
 _ROUNDING = 1e-12
 
+# A row has at most this multiple of the weight of all lighter rows; see `with_limited_weights`.
+_MOST_WEIGHT = 1e6
+# The cost of assigning all rows to their second nearest centres counts as at most this multiple of
+# the cost that the free clustering saves compared with a single cluster.
+_MANY_TIMES = 10.0
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -96,6 +102,22 @@ class Problem:
         terms = {"data": data, "weight": weight, "free": free, "leaf_size": size}
         return replace(self, X=X, space=space, **terms, held_out=None)
 
+    def with_limited_weights(self):
+        """Return a problem with nearly the same solutions that sums of weights do not round away.
+
+        A row with a million times the weight of all lighter rows attracts the centre of its leaf,
+        so that its cost is negligible. A larger weight changes nothing, but rounding errors of sums
+        would exceed the costs of the other rows. Such a row, and all heavier rows, are therefore
+        scaled down together. The rows of other problems keep their weights.
+        """
+        weight = limited_weights(self.weight)
+        if weight is self.weight:
+            return self
+        free = self.free
+        inertia = self.objective.value(self.data, free.labels, weight, free.centers)
+        free = FreeClustering(free.labels, free.centers, inertia)
+        return replace(self, weight=weight, free=free)
+
     def training_part(self):
         """Return the problem of the rows that are not held out, with their own free clustering."""
         rows = np.flatnonzero(~self.held_out)
@@ -158,9 +180,13 @@ class Problem:
     def mismatch_cost(self):
         """Increase in cost if every row is assigned to its second nearest free centre.
 
-        It serves as a scale for costs if the free clustering costs 0.
+        It serves as a scale for costs if the free clustering costs 0. A row with most of the weight
+        would dominate it, although such a row never ends up in a wrong cluster: it attracts the
+        centre of its leaf. The result is therefore limited by a multiple of the cost that the free
+        clustering saves compared with a single cluster.
         """
-        return float(self.weight @ self.mismatch_prices())
+        most = float(self.weight @ self.mismatch_prices())
+        return min(most, _MANY_TIMES * max(0.0, self.undivided_cost - self.free.inertia))
 
     @property
     def n_rows(self):
@@ -211,6 +237,28 @@ class Result:
         if self.leaf_of_row is not None:
             return self.leaf_of_row
         return self.tree.route(kernel_arrays(problem.X), n_jobs=n_jobs)
+
+
+def limited_weights(weight):
+    """Return the weights, with heavy rows scaled down to a million times all lighter rows.
+
+    The array itself is returned if no weight is so large.
+
+    Examples
+    --------
+    >>> limited_weights(np.array([1.0, 2e14, 1.0, 4e14]))
+    array([1.e+00, 2.e+06, 1.e+00, 4.e+06])
+    """
+    order = np.argsort(weight, kind="stable")
+    limited = weight[order]
+    is_heavy = limited[1:] > _MOST_WEIGHT * np.cumsum(limited)[:-1]
+    if not is_heavy.any():
+        return weight
+    for first in np.flatnonzero(is_heavy) + 1:
+        limited[first:] *= min(1.0, _MOST_WEIGHT * limited[:first].sum() / limited[first])
+    found = np.empty_like(weight)
+    found[order] = limited
+    return found
 
 
 def mismatch_prices(distances):
