@@ -19,10 +19,12 @@ _BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
 
 _MOMENT_ROWS = 512  # number of rows that `variances` copies at a time
 
-# Values of at most LARGEST_VALUE, and differences of at least LEAST_SPREAD, have sums of squares
-# that neither overflow nor underflow.
-LARGEST_VALUE, LEAST_SPREAD = 1e150, 1e-150
-_LARGEST_COST = 1e300
+# Values of at most LARGEST_VALUE have sums of squares that do not overflow. The largest difference
+# of two rows must be at least `_ABOVE_LEAST` times the number whose square is the least normal
+# float of their type, so that squares of smaller differences do not underflow, either.
+LARGEST_VALUE = 1e150
+_ABOVE_LEAST = 1e4
+_LARGEST_COST, _LEAST_COST = 1e300, 1e-300
 
 # If the variance of sparse rows is below this fraction of their squared mean, the distances between
 # rows lose most of their significant digits.
@@ -221,7 +223,7 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
             f"{name} has centres with values beyond {largest:g}, so that squared distances "
             "overflow; rescale the data."
         )
-    _check_spread(*ranges(centers), f"{name} has centres that differ")
+    _check_spread(*ranges(centers), centers.dtype, f"{name} has centres that differ")
     return centers
 
 
@@ -253,7 +255,11 @@ def check_sizes(rows, weight):
         )
     if not float(weight.sum()) * largest**2 * rows.shape[1] < _LARGEST_COST:
         raise ValueError("Weights times squared norms of rows overflow; rescale one of the two.")
-    _check_spread(low, high, "The rows of X differ")
+    spread = _check_spread(low, high, rows.dtype, "The rows of X differ")
+    if spread and not float(weight.sum()) * spread**2 > _LEAST_COST:
+        raise ValueError(
+            "Weights times squared distances of rows underflow; rescale one of the two."
+        )
     if sp.issparse(rows):
         _warn_of_lost_digits(rows)
 
@@ -273,13 +279,16 @@ def _warn_of_lost_digits(rows):
         )
 
 
-def _check_spread(low, high, what):
+def _check_spread(low, high, dtype, what):
+    """Return the largest difference in a column; raise a ValueError if its square underflows."""
     spread = float((high - low).max())
-    if 0 < spread < LEAST_SPREAD:
+    least = _ABOVE_LEAST * np.sqrt(float(np.finfo(dtype).tiny))
+    if 0 < spread < least:
         raise ValueError(
-            f"{what} by less than {LEAST_SPREAD:g}, so that squared distances underflow; rescale "
-            "the data."
+            f"{what} by less than {least:.1g}, so that squared distances underflow {dtype}; "
+            "rescale the data."
         )
+    return spread
 
 
 def canonical(X):
