@@ -218,9 +218,15 @@ def _codes(labels):
 def _pair_weight(groups, weight):
     """Return the total weight of the pairs of different rows in the same group.
 
-    A pair of two rows has the product of their weights.
+    A pair of two rows has the product of their weights. The pairs with the heaviest row of a group
+    are summed apart, so that a row with most of the weight does not cause rounding errors.
     """
-    return float(weight @ (np.bincount(groups, weight)[groups] - weight)) / 2
+    order = np.lexsort((weight, groups))
+    heaviest = order[np.diff(groups[order], append=-1) != 0]
+    lighter = weight.copy()
+    lighter[heaviest] = 0.0
+    rest = np.bincount(groups, lighter)
+    return float(weight[heaviest] @ rest + lighter @ (rest[groups] - lighter) / 2)
 
 
 def feature_usage(tree, X, sample_weight=None):

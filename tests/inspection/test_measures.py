@@ -63,11 +63,34 @@ def test_adjusted_rand_index_is_that_of_scikit_learn(seed):
     others[:30] = labels[:30] // 2
     names = np.array(["a", "b", None], dtype=object)[others]
     assert adjusted_rand_index(labels, names) == pytest.approx(adjusted_rand_score(labels, others))
-    weight = rng.integers(0, 3, size=60)
-    rows = np.repeat(np.arange(60), weight)
+    weight = rng.integers(0, 2, size=60)
+    rows = np.flatnonzero(weight)
     assert adjusted_rand_index(labels, others, weight) == pytest.approx(
         adjusted_rand_score(labels[rows], others[rows])
     )
+
+
+def test_adjusted_rand_index_weighs_pairs_by_the_product_of_weights(rng):
+    labels, others, weight = rng.integers(3, size=30), rng.integers(3, size=30), rng.random(30)
+    pairs = np.triu(np.outer(weight, weight), 1)
+    same, same_other = np.equal.outer(labels, labels), np.equal.outer(others, others)
+    in_both, expected = pairs[same & same_other].sum(), pairs[same].sum() * pairs[same_other].sum()
+    expected /= pairs.sum()
+    most = (pairs[same].sum() + pairs[same_other].sum()) / 2
+    by_definition = (in_both - expected) / (most - expected)
+    assert adjusted_rand_index(labels, others, weight) == pytest.approx(by_definition)
+
+
+@pytest.mark.parametrize("factor", [1 / 150, 1e-190, 1e-12, 3.7, 1e99])
+@pytest.mark.parametrize("heaviest", [1.0, 1e14, 1e160])
+def test_agreement_of_equal_and_of_independent_labels(rng, factor, heaviest):
+    labels, others, weight = rng.integers(3, size=600), rng.integers(3, size=600), rng.random(600)
+    weight[0] = heaviest
+    for measure in (adjusted_rand_index, normalized_mutual_information):
+        assert measure(labels, labels, factor * weight) == pytest.approx(1)
+        plain = measure(labels, others, weight)
+        assert measure(labels, others, factor * weight) == pytest.approx(plain, abs=1e-12)
+        assert plain < 0.05 or heaviest > 1
 
 
 def test_adjusted_rand_index_at_its_ends():
