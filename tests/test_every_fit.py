@@ -1,0 +1,331 @@
+"""Properties of every estimator with settings, rows and weights that are drawn at random.
+
+The number of a draw is its seed. The quick run tries the first draws, the slow run further ones.
+"""
+
+import functools
+import signal
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import greedy
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, load
+
+N_QUICK, N_SLOW = 60, 400
+
+# ---------------------------------------------------------------- draws
+
+GREEDY = [getattr(greedy, name) for name in greedy.__all__ if hasattr(getattr(greedy, name), "fit")]
+SHARED = {"standardize": True, "min_samples_leaf": [2, 5, 0.05], "n_jobs": 2}
+TAO = {
+    "split": "axis",
+    "objective": ["spherical", "kmedians"],
+    "max_leaves": [4, 7],
+    "depth": [2, 3],
+    "init": ["imm", "exkmc"],
+}
+GOALS = [
+    {"max_parameters": 9},
+    {"max_parameters": 25},
+    {"max_cost_increase": 8.0},
+    {"max_parameters": 9, "validation": 0.2},
+    {"max_cost_increase": 8.0, "validation": 0.2},
+    {"validation": 0.2},
+    {"lambda_": 0.5},
+    {"lambda_": 5.0},
+]
+DIRECT = [
+    DirectForm(n_init=1),
+    DirectForm(n_init=2, search="none"),
+    DirectForm(n_init=1, relax=False, search="none"),
+    DirectForm(n_init=1, search="none", max_features_per_test=2),
+    DirectForm(n_init=1, search="none", max_rows=40),
+]
+PENALTY = [PenaltyMethod(n_mu_steps=5), PenaltyMethod(n_mu_steps=5, penalty="squared")]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """An unfitted estimator, and the arguments of its `fit`."""
+
+    model: Any
+    rows: dict
+
+    @property
+    def weight(self):
+        """Weights of the rows: ones if `fit` gets none."""
+        return self.rows.get("sample_weight", np.ones(self.rows["X"].shape[0]))
+
+    def fit(self, rows=None, **changed):
+        """Fit a copy of the estimator with some settings changed; return it and the warnings."""
+        model = clone(self.model).set_params(**changed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(**(self.rows if rows is None else rows))
+        return model, [str(each.message) for each in caught]
+
+
+@functools.cache
+def draw(seed):
+    """Draw an estimator with settings that it supports, and rows; the first draws are greedy."""
+    rng = np.random.default_rng(seed)
+    is_greedy = seed < len(GREEDY) or rng.random() < 0.2
+    model = GREEDY[seed % len(GREEDY)]() if is_greedy else TAOClustering()
+    k, names = int(rng.integers(1, 6)), model.get_params()
+    settings = {name: v for name, v in some(rng, SHARED).items() if name in names}
+    if not is_greedy:
+        settings |= some(rng, TAO) | GOALS[rng.integers(len(GOALS))]
+        methods = PENALTY if "lambda_" in settings and rng.random() < 0.3 else DIRECT
+        settings["algorithm"] = methods[rng.integers(len(methods))]
+    elif "max_leaves" in names:
+        settings["max_leaves"] = k + int(rng.integers(4))
+    rows = drawn_rows(rng, k)
+    explains_labels = not is_greedy and "objective" not in settings and rng.random() < 0.15
+    if explains_labels:
+        settings |= {"objective": "labels", "init": "auto"}
+        rows["y"] = np.array(["a", "b", "c"])[rng.integers(3, size=len(rows["X"]))]
+    takes_sparse = model.__class__ is not greedy.MixtureTree and "standardize" not in settings
+    if rng.random() < 0.2 and takes_sparse and settings.get("objective") != "kmedians":
+        rows["X"] = sp.csr_matrix(rows["X"])
+    return Draw(model.set_params(n_clusters=k, random_state=0, **settings), rows)
+
+
+def some(rng, settings):
+    """Draw a value for about a third of the settings."""
+    drawn = {name: rng.choice(np.atleast_1d(np.array(v, object))) for name, v in settings.items()}
+    return {name: value for name, value in drawn.items() if rng.random() < 0.3}
+
+
+def drawn_rows(rng, k):
+    """Draw rows around k centres, of which some are equal, and perhaps weights."""
+    n, d = int(rng.integers(50, 120)), int(rng.integers(2, 6))
+    X = rng.normal(size=(n, d)) + rng.integers(-2, 3, size=(k, d))[rng.integers(k, size=n)]
+    X = np.round(8 * X) / 8 + 0.0625  # squares are exact, and no value is 0
+    X[: n // 5] = X[n // 5 : 2 * (n // 5)]
+    rows = {"X": X.astype(np.float32 if rng.random() < 0.3 else np.float64)}
+    weights = [None, None, rng.integers(0, 4, size=n).astype(float), rng.exponential(size=n)]
+    weight = weights[rng.integers(4)]
+    return rows if weight is None else rows | {"sample_weight": weight}
+
+
+@functools.cache
+def fitted(seed):
+    """The fitted estimator of a draw, and its warnings."""
+    return draw(seed).fit()
+
+
+def every_draw(n_quick=N_QUICK, n_slow=N_SLOW, unmet=()):
+    """Parametrise a test by draws; `unmet` are draws for which the property is known to fail."""
+
+    def param(seed):
+        marks = [pytest.mark.slow] if seed >= n_quick else []
+        marks += [pytest.mark.xfail(strict=True)] if seed in unmet else []
+        return pytest.param(seed, marks=marks)
+
+    return pytest.mark.parametrize("seed", [param(seed) for seed in range(n_slow)])
+
+
+# ---------------------------------------------------------------- the fitted tree
+
+
+@every_draw()
+def test_attributes_describe_the_tree(seed):
+    (model, _), given = fitted(seed), draw(seed)
+    X, weight, tree = given.rows["X"], given.weight, model.tree_
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    leaves = model.apply(X)
+    assert set(leaves) <= set(tree.leaves)
+    np.testing.assert_allclose(tree.node_counts(leaves, weight), model.node_counts_, rtol=1e-9)
+    new = {name: array for name, array in given.rows.items() if name != "X"}
+    assert -model.score(X, **new) == pytest.approx(model.inertia_, rel=1e-6, abs=1e-9)
+    found = model.cost_increase(X, **new)
+    assert found == pytest.approx(model.cost_increase_, rel=1e-5, abs=1e-5)
+    if "y" not in new:
+        distances = model.transform(X)
+        assert distances.shape == (X.shape[0], len(model.cluster_centers_))
+        assert (distances >= 0).all()
+
+
+@every_draw()
+def test_limits_hold_or_one_warning_says_why_not(seed):
+    (model, messages), settings = fitted(seed), draw(seed).model.get_params()
+    tree = model.tree_
+    cost = getattr(model, "validation_cost_increase_", model.cost_increase_)
+    sizes = {"max_leaves": tree.n_leaves, "max_parameters": tree.n_parameters}
+    sizes["max_cost_increase"] = cost - 1e-6
+    for name, size in sizes.items():
+        if settings.get(name) is not None and size > settings[name]:
+            assert len([each for each in messages if f"{name}={settings[name]:g}" in each]) == 1
+    most = getattr(settings.get("algorithm"), "max_features_per_test", None)
+    assert most is None or np.diff(tree.split_indptr).max() <= most
+    if settings.get("split") == "axis":
+        assert np.diff(tree.split_indptr).max() <= 1
+
+
+@every_draw()
+def test_leaves_are_large_enough(seed):
+    (model, _), given = fitted(seed), draw(seed)
+    least = given.model.get_params().get("min_samples_leaf", 1)
+    tree = model.tree_
+    if tree.n_leaves > 1 and isinstance(least, float):
+        assert model.node_counts_[tree.leaves].min() >= least * model.node_counts_[0] * (1 - 1e-9)
+    elif tree.n_leaves > 1:
+        assert model.node_rows_[tree.leaves].min() >= least
+
+
+@every_draw()
+def test_a_saved_model_is_the_same(seed, tmp_path):
+    (model, _), X = fitted(seed), draw(seed).rows["X"]
+    model.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.tree_ == model.tree_
+    np.testing.assert_array_equal(again.predict(X), model.labels_)
+    assert again.cost_increase_ == model.cost_increase_
+    assert str(again.get_params()) == str(model.get_params())
+
+
+# ---------------------------------------------------------------- equivalent fits
+
+
+@every_draw(n_quick=40)
+def test_the_same_fit_has_the_same_tree_for_any_number_of_threads(seed):
+    model, _ = fitted(seed)
+    if "n_jobs" in model.get_params():
+        again, _ = draw(seed).fit(n_jobs=1 if model.n_jobs == 2 else 2)
+        assert again.tree_ == model.tree_
+        assert again.inertia_ == model.inertia_
+
+
+@every_draw(n_quick=40)
+@pytest.mark.parametrize("power", [-37, 30])
+def test_a_power_of_two_of_all_weights_changes_no_bit(seed, power):
+    (model, _), factor = fitted(seed), 2.0**power
+    again = weighted(draw(seed), factor)
+    assert again.tree_ == model.tree_
+    assert again.inertia_ == factor * model.inertia_
+    assert again.cost_increase_ == model.cost_increase_
+
+
+@every_draw(n_quick=40)
+@pytest.mark.parametrize("factor", [1 / 150, 3.7e9])
+def test_a_common_factor_of_weights_changes_no_assignment(seed, factor):
+    model, _ = fitted(seed)
+    again = weighted(draw(seed), factor)
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    assert again.inertia_ == pytest.approx(factor * model.inertia_, rel=1e-9)
+    assert again.cost_increase_ == pytest.approx(model.cost_increase_, rel=1e-6, abs=1e-9)
+
+
+def weighted(given, factor):
+    """Fit a draw with all weights, and lambda, multiplied by a factor."""
+    lambda_ = given.model.get_params().get("lambda_", "auto")
+    changed = {} if lambda_ == "auto" else {"lambda_": factor * lambda_}
+    return given.fit(given.rows | {"sample_weight": factor * given.weight}, **changed)[0]
+
+
+@every_draw(n_quick=40)
+def test_a_row_of_weight_two_is_the_row_twice(seed):
+    given = draw(seed)
+    weight = given.weight
+    is_integer = np.array_equal(weight, np.round(weight))
+    if not is_integer or given.model.get_params().get("validation") is not None:
+        weight = np.arange(len(weight)) % 3.0 + 1.0
+    repeats = np.repeat(np.arange(len(weight)), weight.astype(int))
+    once = {name: array for name, array in given.rows.items() if name != "sample_weight"}
+    changed = {"min_samples_leaf": 1} if "min_samples_leaf" in given.model.get_params() else {}
+    one, _ = given.fit(once | {"sample_weight": weight}, **changed)
+    many, _ = given.fit({name: array[repeats] for name, array in once.items()}, **changed)
+    assert many.tree_ == one.tree_
+    assert many.inertia_ == pytest.approx(one.inertia_, rel=1e-9)
+
+
+# ---------------------------------------------------------------- strange weights
+
+
+@pytest.mark.parametrize("heaviest", [1e10, 1e14, 1e16])
+@pytest.mark.parametrize("split", ["oblique", "axis"])
+def test_one_heavy_row_does_not_spoil_the_tree(split, heaviest):
+    """It attracts a centre, and the other rows decide about the tree."""
+    X, weight = np.random.default_rng(3).normal(size=(90, 3)), np.ones(90)
+    weight[3] = heaviest
+    model, _ = Draw(TAOClustering(3, split=split, random_state=0), {}).fit(
+        {"X": X, "sample_weight": weight}
+    )
+    start, _ = Draw(greedy.IMM(3, random_state=0), {}).fit({"X": X, "sample_weight": weight})
+    assert model.cost_increase_ <= start.cost_increase_ + 1e-6
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(
+    "model",
+    [
+        greedy.ExKMC(3, random_state=0),
+        TAOClustering(3, split="axis", random_state=0),
+        TAOClustering(3, depth=2, max_parameters=12, random_state=0),
+    ],
+)
+def test_no_scale_of_the_data_changes_the_tree_silently(model, make, dtype):
+    """A fit has the labels of the unscaled data, or raises an error that names the remedy."""
+    X = np.random.default_rng(0).normal(size=(90, 3)).astype(np.float32)
+    labels, n_raised = model.fit(make(X.astype(dtype))).labels_, 0
+    for scale in 10.0 ** np.array([-30, -24, -21, -16, -12, 12, 20, 30]):
+        try:
+            found = clone(model).fit(make((X * scale).astype(dtype))).labels_
+        except ValueError as error:
+            assert "flow" in str(error)  # noqa: PT017 - most scales raise nothing
+            assert "rescale the data" in str(error)
+            n_raised += 1
+        else:
+            assert np.mean(found == labels) > 0.9
+    assert n_raised == (6 if dtype is np.float32 else 0)
+
+
+# ---------------------------------------------------------------- Ctrl-C
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are sent to a thread")
+@pytest.mark.usefixtures("python_hears_ctrl_c")
+@every_draw(n_quick=20, n_slow=100)
+def test_an_interrupt_leaves_the_old_state_or_a_valid_tree(seed):
+    given = draw(seed)
+    start = time.perf_counter()
+    given.fit()
+    delay = (time.perf_counter() - start) * np.random.default_rng(seed).random()
+    model, X = clone(given.model), given.rows["X"]
+    main, pressed = threading.main_thread().ident, threading.Event()
+
+    def press():
+        pressed.set()
+        signal.pthread_kill(main, signal.SIGINT)
+
+    timer = threading.Timer(delay, press)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        try:
+            timer.start()
+            model.fit(**given.rows)
+            was_pressed = pressed.is_set()
+            timer.cancel()
+            timer.join()
+        except KeyboardInterrupt:
+            timer.join()
+            was_pressed = None
+    if was_pressed is None:  # also between the end of the fit and `cancel`
+        assert hasattr(model, "tree_") in (False, True)
+    else:
+        n_warnings = sum("Interrupted" in str(each.message) for each in caught)
+        assert n_warnings == int(was_pressed)
+    if hasattr(model, "tree_"):
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+    else:
+        assert not [name for name in vars(model) if name.endswith("_") and name != "lambda_"]
