@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from ._utils.matrices import checked_array
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
 from .base import LEAF_SIZES, TreeClustering, on_snapshot
@@ -59,7 +59,7 @@ def _checked_leaves(leaves):
     options = {"ensure_2d": False, "dtype": None, "input_name": "leaves"}
     if not np.size(leaves):
         raise ValueError("leaves is empty; give numbers of leaves, or leave it out.")
-    leaves = check_array(np.atleast_1d(leaves), **options).ravel()
+    leaves = checked_array(np.atleast_1d(leaves), **options).ravel()
     if leaves.dtype.kind not in "iu" or not leaves.min() > 0:
         raise ValueError(f"leaves must be positive integers; got {leaves.tolist()}.")
     return np.unique(leaves).tolist()
@@ -72,7 +72,7 @@ def _checked_lambdas(lambdas):
         raise ValueError("lambdas is empty; give values of lambda, or leave it out.")
     if np.asarray(lambdas).dtype.kind in "SU":
         raise ValueError(f"lambdas must be positive numbers; got {lambdas!r:.80}.")
-    lambdas = np.sort(check_array(np.atleast_1d(lambdas), **options).ravel())
+    lambdas = np.sort(checked_array(np.atleast_1d(lambdas), **options).ravel())
     if not lambdas[0] > 0:
         raise ValueError("lambdas must be positive.")
     return lambdas

@@ -12,7 +12,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from ._utils.matrices import check_centers, check_kind
+from ._utils.frames import check_host
+from ._utils.matrices import check_centers
 from ._utils.threads import interruptible, one_thread
 from ._utils.warnings import listed, warn
 from .objectives.alternating import lloyd
@@ -347,6 +348,7 @@ def given_centers(reference, rows, sample_weight, objective, names=None):
         centers = centers_of(reference, rows, sample_weight, objective)
         _check_labels(reference, rows, centers, objective)
         return centers
+    check_host(reference, "reference")
     _check_shape(reference)
     return check_centers(reference)
 
@@ -466,8 +468,7 @@ def centers_of(estimator, rows, sample_weight, objective):
             f"{name} has no cluster_centers_, means_ or labels_ after fit; give a reference with "
             "centres or labels, or an array of centres."
         )
-    check_kind(estimator.labels_, f"labels_ of {name}", "whole numbers", has_strings=True)
-    labels, classes = encode(estimator.labels_)
+    labels, classes = encode(estimator.labels_, name=f"labels_ of {name}")
     if len(classes) == 0:
         raise ValueError(f"labels_ of {name} puts no row into a cluster: all rows are noise.")
     if len(labels) != rows.shape[0]:

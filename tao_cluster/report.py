@@ -144,9 +144,11 @@ def check_weight(sample_weight, n_rows):
     """
     check_kind(sample_weight, "sample_weight")
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weight.shape != (n_rows,) or not np.all(weight >= 0) or not weight.any():
+    is_valid = weight.shape == (n_rows,) and np.all((weight >= 0) & (weight < np.inf))
+    if not is_valid or not weight.any():
         raise ValueError(
-            f"sample_weight must be {n_rows} numbers, one per row, none negative and not all 0."
+            f"sample_weight must be {n_rows} finite numbers, one per row, none negative and not "
+            "all 0."
         )
     return weight
 

@@ -3,12 +3,14 @@
 import os
 import signal
 import sys
+from inspect import isclass
 
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
+import greedy
 from tao_cluster import TAOClustering, Tree
 from tao_cluster.columns import shown
 from tao_cluster.optimize.state import Evaluator, History
@@ -17,6 +19,14 @@ from tao_cluster.solvers import NodeProblem
 from tao_cluster.tree import tree_of as fitted_tree_of
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+# Every estimator of both packages, by name.
+ESTIMATORS = {
+    cls.__name__: cls
+    for cls in (TAOClustering, *(getattr(greedy, name) for name in greedy.__all__))
+    if isclass(cls)
+}
 
 
 def rest_in_sweeps(values, *kept):

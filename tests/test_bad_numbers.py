@@ -1,12 +1,13 @@
 """Values that are not numbers, or too large or small: every estimator raises one clear message."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import rest_in_sweeps
+from conftest import ESTIMATORS, rest_in_sweeps
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.mixture import GaussianMixture
 
@@ -16,19 +17,18 @@ from tao_cluster import (
     PenaltyMethod,
     TAOClustering,
     Tree,
+    bisector_tree,
     compare,
     outofcore,
     stability,
     tao_path,
+    voronoi_tree,
 )
-from tao_cluster.initial_trees.builders import Bisecting
-from tao_cluster.initial_trees.exact import bisector_tree, voronoi_tree
-from tao_cluster.inspection.rows import Rows
+from tao_cluster.initial_trees import Bisecting
 from tao_cluster.objectives import AlternatingClustering, FarthestFirst, KMedians
 from tao_cluster.optimize.algorithms import AxisAligned
 from tao_cluster.penalties import SquaredError
 from tao_cluster.plot import plot_tradeoff
-from tao_cluster.saving.parts import ESTIMATORS
 from tao_cluster.solvers import Newton
 
 ROWS = (
@@ -138,6 +138,174 @@ def test_means_of_a_mixture_are_checked():
             )
 
 
+INFINITE = {
+    "array": np.asarray,
+    "float32": lambda values: values.astype(np.float32),
+    "float16": lambda values: values.astype(np.float16),
+    "frame": pd.DataFrame,
+    "objects": lambda values: pd.DataFrame(values).astype(object),
+    "nullable": lambda values: pd.DataFrame(values).astype("Float64"),
+    "sparse": sp.csr_matrix,
+    "list": np.ndarray.tolist,
+}
+
+
+@pytest.mark.parametrize("form", INFINITE)
+def test_both_infinities_raise_without_a_warning(form):
+    """scikit-learn adds all values to find out whether they are finite: inf - inf warns."""
+    bad, weight = ROWS.copy(), np.ones(30)
+    bad[[3, 5], 1] = weight[[3, 5]] = np.inf, -np.inf
+    bad, centers = INFINITE[form](bad), CENTERS * [[np.inf], [1], [np.inf]]
+    fitted = TAOClustering(3, lambda_=1.0, depth=2, random_state=0).fit(ROWS)
+    for use in (
+        *(TAOClustering(3, standardize=True).fit, IMM(3).fit, MixtureTree(3).fit),
+        *(AlternatingClustering(3).fit, FarthestFirst(3).fit, lambda X: compare(X, 3)),
+        *(lambda X: IMM(3).fit(ROWS, embedding=X), lambda X: tao_path(X, 3)),
+        *(fitted.predict, fitted.transform, fitted.tree_.predict, fitted.explain),
+        *(lambda X: fitted.plot(X=X), lambda X: stability(fitted, X, n=2)),
+        lambda X: outofcore.fit(IMM(3), [X]),
+    ):
+        with refused("infinity in column"):
+            use(bad)
+    weight = pd.Series(weight) if form == "frame" else weight
+    for use in (
+        *(fitted.fit, fitted.score, fitted.cost_increase, AlternatingClustering(3).fit),
+        *(lambda X, sample_weight: stability(fitted, X, n=2, sample_weight=sample_weight),),
+        *(lambda X, sample_weight: fitted.to_rules(X=X, sample_weight=sample_weight),),
+        lambda X, sample_weight: outofcore.fit(IMM(3), [X], sample_weight=[sample_weight]),
+    ):
+        with refused("sample_weight (contains infinity|must be .* finite)"):
+            use(ROWS, sample_weight=weight)
+    with refused("reference contains infinity"):
+        IMM(3, reference=centers).fit(ROWS)
+    with refused("lambdas contains infinity"):
+        tao_path(ROWS, 3, lambdas=[1.0, np.inf, -np.inf])
+
+
+# ---------------------------------------------------------------- other devices
+
+
+class CupyArray:
+    """An array on a GPU, which behaves as that of CuPy."""
+
+    __cuda_array_interface__ = property(lambda self: {"shape": self.shape})
+    ndim, shape = property(lambda self: self.values.ndim), property(lambda self: self.values.shape)
+    dtype = property(lambda self: self.values.dtype)
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, rows):
+        return CupyArray(self.values[rows])
+
+    def reshape(self, *shape):
+        return CupyArray(self.values.reshape(*shape))
+
+    def get(self):
+        return self.values
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+class Tensor(CupyArray):
+    """A tensor of torch. Only one in memory of the CPU without gradients becomes an array."""
+
+    dtype = "torch.float64"
+
+    def __init__(self, values, device="cpu", requires_grad=False):
+        super().__init__(values)
+        self.device = SimpleNamespace(type=device)
+        self.requires_grad = requires_grad
+
+    def __getitem__(self, rows):
+        return Tensor(self.values[rows], self.device.type, self.requires_grad)
+
+    def reshape(self, *shape):
+        return Tensor(self.values.reshape(*shape), self.device.type, self.requires_grad)
+
+    def detach(self):
+        return Tensor(self.values, self.device.type)
+
+    def tolist(self):
+        return self.values.tolist()
+
+    @property
+    def __cuda_array_interface__(self):
+        if self.requires_grad:
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad.")
+        raise AttributeError
+
+    def __array__(self, dtype=None, copy=None):
+        if self.device.type != "cpu":
+            raise TypeError("can't convert cuda:0 device type tensor to numpy.")
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        return self.values.astype(dtype)
+
+
+CudfFrame = type("DataFrame", (), {"to_cupy": None, "columns": ["a"], "shape": (30, 1)})
+ON_DEVICES = {
+    "CuPy": (CupyArray, r"CupyArray on a GPU; convert it to a numpy array with \.get\(\)"),
+    "CUDA": (lambda values: Tensor(values, "cuda"), r"with \.detach\(\)\.cpu\(\)\.numpy\(\)"),
+    "Metal": (lambda values: Tensor(values, "mps"), r"with \.detach\(\)\.cpu\(\)\.numpy\(\)"),
+    "gradients": (
+        lambda values: Tensor(values, requires_grad=True),
+        r"Tensor that records gradients; convert it to a numpy array with \.detach\(\)\.numpy\(\)",
+    ),
+}
+
+
+def uses_of_arrays():
+    """Yield the name of each argument that takes an array, and functions that pass it."""
+    model = TAOClustering(3, lambda_=1.0, depth=2, random_state=0).fit(ROWS)
+    for use in (
+        *(IMM(3).fit, TAOClustering(3).fit, AlternatingClustering(3).fit, model.predict),
+        *(model.transform, model.score, model.explain, model.tree_.apply),
+        *(lambda X: compare(X, 3), lambda X: tao_path(X, 3), lambda X: stability(model, X, n=2)),
+        *(lambda X: outofcore.fit(IMM(3), [X]), lambda X: model.plot(X=X)),
+        lambda X: model.nearest_change(X[0], 1),
+    ):
+        yield "X", ROWS, use
+    yield "embedding", ROWS, lambda rows: IMM(3).fit(ROWS, embedding=rows)
+    labels = TAOClustering(objective="labels", lambda_=1.0)
+    yield "y", np.arange(30) // 10, lambda y: labels.fit(ROWS, y)
+    weight = np.ones(30)
+    rules = lambda X, sample_weight: model.to_rules(X=X, sample_weight=sample_weight)  # noqa: E731
+    for use in (IMM(3).fit, model.score, rules, AlternatingClustering(3).fit):
+        yield "sample_weight", weight, lambda w, use=use: use(ROWS, sample_weight=w)
+    yield "reference", CENTERS, lambda centers: IMM(3, reference=centers).fit(ROWS)
+    yield "reference", CENTERS[0], lambda centers: IMM(3, reference=centers).fit(ROWS)
+    yield (
+        "cluster_centers_ of KMeans",
+        *(CENTERS, lambda centers: IMM(3, reference=fitted(centers)).fit(ROWS)),
+    )
+
+
+@pytest.mark.parametrize("kind", ON_DEVICES)
+def test_arrays_that_numpy_cannot_read_raise_with_a_remedy(kind):
+    on_device, remedy = ON_DEVICES[kind]
+    for name, values, use in uses_of_arrays():
+        with refused(f"{name} is of type .*{remedy}"):
+            use(on_device(values))
+
+
+def test_tensors_that_numpy_can_read_are_arrays():
+    for name, values, use in uses_of_arrays():
+        if name in ("X", "embedding", "y", "sample_weight"):
+            use(Tensor(values))
+    model = IMM(3, random_state=0).fit(Tensor(ROWS))
+    assert model.tree_ == IMM(3, random_state=0).fit(ROWS).tree_
+    with refused(r"on a GPU; convert it to a numpy array with \.to_pandas\(\)"):
+        model.predict(CudfFrame())
+
+
+# ---------------------------------------------------------------- centres of functions
+
+
 @pytest.mark.parametrize("case", ["nan", "infinite", "huge", "denormal", "masked", "durations"])
 def test_centres_of_functions_are_checked(case):
     centers, sentence = BAD_CENTERS[case]
@@ -190,7 +358,7 @@ def test_what_is_no_number_is_refused_by_a_fitted_model(kind):
         *(model.predict, model.apply, model.transform, model.score, model.cost_increase),
         *(model.decision_path, model.explain, model.tree_.predict, model.tree_.apply),
         *(IMM(3, random_state=0).fit(ROWS).surrogate_score, lambda X: model.plot(X=X)),
-        *(lambda X: Rows.from_data(model.tree_, X), lambda X: stability(model, X, n=2)),
+        *(lambda X: stability(model, X, n=2),),
         *(lambda X: compare(X, 3), lambda X: tao_path(X, 3)),
         lambda X: outofcore.fit(TAOClustering(3), [X]),
     ):
@@ -399,11 +567,6 @@ def test_a_reference_of_noise_alone():
     reference = DBSCAN(eps=1e-9, min_samples=5)
     with refused("labels_ of DBSCAN puts no row into a cluster"):
         IMM(3, reference=reference).fit(ROWS)
-
-
-def test_labels_that_cannot_be_compared():
-    with refused("which can be compared with each other"):
-        TAOClustering(objective="labels").fit(ROWS, [{}] * 30)
 
 
 # ---------------------------------------------------------------- sizes

@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from conftest import ESTIMATORS
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.saving.parts import ESTIMATORS
 
 BLOBS = np.random.default_rng(0).normal(size=(24, 2)) + np.repeat(
     [[0, 0], [9, 0], [0, 9]], 8, axis=0

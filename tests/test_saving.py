@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import skops.io as skops_io
-from conftest import rest_in_sweeps
+from conftest import ESTIMATORS, rest_in_sweeps
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
@@ -25,7 +25,6 @@ from tao_cluster.initial_trees import Bisecting
 from tao_cluster.objectives import KMeans as KMeansObjective
 from tao_cluster.objectives import KMedians
 from tao_cluster.saving import FORMAT_VERSION, save
-from tao_cluster.saving.parts import ESTIMATORS
 from tao_cluster.saving.values import from_json, to_json
 from tao_cluster.solvers import Newton
 

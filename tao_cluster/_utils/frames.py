@@ -9,6 +9,14 @@ import scipy.sparse as sp
 
 from .warnings import listed
 
+# Methods that copy values of libraries for GPUs to the host, and their calls. The first one that an
+# object has is the one to recommend.
+_TO_HOST = {
+    "to_cupy": "to_pandas().to_numpy()",  # cudf
+    "copy_to_host": "copy_to_host()",  # numba
+    "get": "get()",  # CuPy
+}
+
 
 class InvalidRowsError(ValueError):
     """Error for rows that cannot be clustered; its message gives their number and the first row.
@@ -40,6 +48,7 @@ def check_container(X, name="X"):
 
     The error message says how to obtain a table from this object.
     """
+    check_host(X, name)
     kind, remedy = type(X).__name__, None
     if sp.issparse(X):  # before the test for Mapping, since a DOK matrix is one
         return
@@ -59,6 +68,28 @@ def check_container(X, name="X"):
         )
     if remedy is not None:
         raise ValueError(f"{name} is of type {kind}, not a table of rows; {remedy}.")
+
+
+def check_host(values, name="X"):
+    """Raise a ValueError if values are on a GPU, or are a tensor that records gradients.
+
+    numpy cannot read them. The error message says how to obtain an array.
+    """
+    if hasattr(values, "detach"):  # a tensor of torch
+        is_on_cpu = values.device.type == "cpu"
+        is_readable = is_on_cpu and not values.requires_grad
+        where, how = f"on the device {values.device}", "detach().cpu().numpy()"
+        if is_on_cpu:
+            where, how = "that records gradients", "detach().numpy()"
+    else:
+        how = next((how for how in _TO_HOST if hasattr(values, how)), None)
+        is_readable = how != "to_cupy" and not hasattr(values, "__cuda_array_interface__")
+        where, how = "on a GPU", _TO_HOST.get(how, "get()")
+    if not is_readable:
+        raise ValueError(
+            f"{name} is of type {type(values).__name__} {where}; convert it to a numpy array with "
+            f".{how}."
+        )
 
 
 # ---------------------------------------------------------------------- names

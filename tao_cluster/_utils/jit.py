@@ -1,5 +1,6 @@
 """The decorator that compiles every numba kernel of both packages."""
 
+import contextlib
 import functools
 import os
 import warnings
@@ -34,8 +35,8 @@ def jit(function=None, **options):
     -----
     RuntimeWarning
         If no cache folder is writable: neither the package, nor the cache folder of the user, nor
-        NUMBA_CACHE_DIR. Then every process compiles the kernels again. The warning is issued once
-        per process.
+        NUMBA_CACHE_DIR; or if writing fails, for example because the disk is full. Then every
+        process compiles the kernels again. The warning is issued once per process.
     """
     if function is None:
         return functools.partial(jit, **options)
@@ -44,8 +45,8 @@ def jit(function=None, **options):
     if _CACHE and not numba.config.DISABLE_JIT:
         try:
             kernel._cache = _CheckedCache(function)  # ``cache=True`` has no such check
-        except RuntimeError:  # numba has found no writable folder for its cache
-            _warn_once()
+        except RuntimeError:
+            _warn_once("no cache folder is writable")
     return kernel
 
 
@@ -62,19 +63,32 @@ class _FilesOfThisNumba(CompileResultCacheImpl):
 
 
 class _CheckedCache(FunctionCache):
-    """Numba's disk cache, with a check that the cached code has the requested signature.
-
-    If several processes write to the cache at the same time, a file may contain the code of another
-    signature than its name says.
-    """
+    """Numba's disk cache, in which no state of its files can end a fit."""
 
     _impl_class = _FilesOfThisNumba
 
     def load_overload(self, sig, target_context):
-        """Return the cached code for a signature, or None if the file is for another signature."""
-        found = super().load_overload(sig, target_context)
+        """Return the cached code for a signature, or None if it has to be compiled.
+
+        If several processes write to the cache at the same time, a file may contain the code of
+        another signature than its name says. A process that was killed, or a full disk, may leave
+        an empty or truncated file; `flush` then lets the next compilation replace it.
+        """
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # reading a damaged pickle can raise an exception of any type
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
         is_right = found is None or tuple(found.signature.args) == normalize_signature(sig)[0]
         return found if is_right else None
+
+    def save_overload(self, sig, data):
+        """Write the compiled code; if that fails, warn."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _warn_once(f"writing to {self.cache_path} fails ({error.strerror})")
 
 
 def chosen_by(is_first, first, second):
@@ -115,11 +129,10 @@ by_layout = functools.partial(chosen_by, _is_array)
 
 
 @functools.cache
-def _warn_once():
+def _warn_once(reason):
     warnings.warn(
-        "Compiled kernels cannot be cached, because no cache folder is writable. Set "
-        "NUMBA_CACHE_DIR to a writable folder, or TAO_CLUSTER_CACHE=0 to compile in every process "
-        "without this warning.",
+        f"Compiled kernels cannot be cached, because {reason}. Set NUMBA_CACHE_DIR to a "
+        "writable folder, or TAO_CLUSTER_CACHE=0 to compile in every process without this warning.",
         RuntimeWarning,
         stacklevel=4,
     )

@@ -6,9 +6,9 @@ import datetime
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _check_sample_weight, check_array
 
-from .frames import check_container, columns_of, in_columns, numeric_faults
+from .frames import check_container, check_host, columns_of, in_columns, numeric_faults
 from .warnings import warn
 
 FLOATS = [np.float64, np.float32]
@@ -33,6 +33,7 @@ _LEAST_SHARE = 1e-11
 # The keys are numpy's letters (dtype.kind) for values that are not real numbers, although a
 # conversion to floats may accept them. The values are the Python classes of each kind.
 _NOT_ENCODED = ("sample_weight", "labels")  # arguments with one number per row
+_DAYS = "numbers, for instance to days since a date"
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _KINDS = {"M": _DATES, "c": (complex, np.complexfloating), "U": (str, bytes)}
 
@@ -56,7 +57,7 @@ def check_rows(X, name="X", **options):
     check_kind(X, name)
     options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name, **options}
     try:
-        return canonical(check_array(X, **options))
+        return canonical(checked_array(X, **options))
     except (OverflowError, TypeError, ValueError) as error:
         _raise_faults(X, name, error)
         if isinstance(error, OverflowError):
@@ -64,6 +65,29 @@ def check_rows(X, name="X", **options):
         if "Expected 2D array" in str(error):  # scikit-learn's message prints all numbers
             raise ValueError(_not_a_table(np.shape(X), name)) from None
         raise
+
+
+def checked_array(values, **options):
+    """Return the result of :func:`sklearn.utils.check_array` without its RuntimeWarning.
+
+    scikit-learn adds all values to find out whether they are finite, so that numpy warns if both
+    inf and -inf occur.
+    """
+    with np.errstate(invalid="ignore"):
+        return check_array(values, **options)
+
+
+def check_weights(sample_weight, X):
+    """Return the weights of the rows of X as a float64 array of shape (n,); ones for None.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite number per row, or one is negative.
+    """
+    check_kind(sample_weight, "sample_weight")
+    with np.errstate(invalid="ignore"):  # as in checked_array
+        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def _not_a_table(shape, name):
@@ -96,17 +120,17 @@ def _raise_faults(X, name, error):
         ) from None
 
 
-def check_kind(values, name="X", instead="days since a date", *, has_strings=False):
-    """Raise a ValueError for values that numpy would silently convert to floats.
+def check_kind(values, name="X", instead=_DAYS, *, has_strings=False):
+    """Raise a ValueError for values that numpy cannot read, or would silently convert to floats.
 
-    These values are dates, durations, masked entries and strings of digits. A masked array without
-    masked entries is accepted.
+    numpy cannot read values on a GPU. Values that it would convert are dates, durations, masked
+    entries and strings of digits. A masked array without masked entries is accepted.
 
     Parameters
     ----------
     values : array-like, sparse matrix, DataFrame or None
     name : str, name of the values in error messages
-    instead : str, what the error message recommends to convert dates to
+    instead : str, the values that the error message recommends instead of dates
     has_strings : bool, whether strings are accepted, as for labels
 
     Raises
@@ -125,15 +149,16 @@ def check_kind(values, name="X", instead="days since a date", *, has_strings=Fal
     if sp.issparse(values):
         _check_indices(values, name)
         return
-    if np.ma.is_masked(values):
+    check_host(values, name)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
             f"{name} has masked entries; fill them (numpy.ma.filled) or leave out their rows."
         )
     kinds = _kinds(values)
     if not kinds.isdisjoint("mM"):
         raise ValueError(
-            f"{name} has dates, times or durations{_where(values, 'mM')}; convert them to numbers, "
-            f"for instance to {instead}."
+            f"{name} has dates, times or durations{_where(values, 'mM')}; convert them to "
+            f"{instead}."
         )
     if "c" in kinds:
         raise ValueError(
@@ -213,7 +238,7 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
         raise ValueError(f"{name} is sparse; centres must be a dense array, see toarray().")
     check_kind(centers, name)
     try:
-        centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
+        centers = checked_array(centers, dtype=np.float64, order="C", input_name=name)
     except (TypeError, OverflowError) as error:
         raise ValueError(
             f"{name} must be an array of numbers, one row per centre: {error}"

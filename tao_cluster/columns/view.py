@@ -11,10 +11,9 @@ import scipy.sparse as sp
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_array
 
 from .._utils.frames import are_default, display_names, displayed, fitted_names
-from .._utils.matrices import FLOATS, check_rows
+from .._utils.matrices import FLOATS, check_rows, checked_array
 from .._utils.warnings import listed
 from ..tree import tree_of
 from ..tree.readable import Readable
@@ -279,7 +278,7 @@ class RawView(Readable):
         fills = np.array([np.nan if s.fill is None else s.fill for s in sources], dtype=float)
         if hasattr(X, "columns") and self.fit_names:
             columns = [_column_name(self.fit_names[s.column], s) for s in sources]
-        part = check_array(
+        part = checked_array(
             _safe_indexing(X, columns, axis=1),
             accept_sparse="csr",
             dtype=FLOATS,

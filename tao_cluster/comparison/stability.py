@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
 from sklearn.utils.validation import _is_fitted, _num_samples, has_fit_parameter
 
+from .._utils.matrices import check_weights
 from .._utils.warnings import InterruptedWarning, warn
 from ..base import TreeClustering
 from ..columns.names import names_of, printable_names
@@ -198,6 +199,8 @@ def stability(
     """
     _check(model, n, y)
     check_consistent_length(X, y, sample_weight, embedding)
+    if sample_weight is not None:
+        sample_weight = check_weights(sample_weight, X)
     rows = {"X": X, "y": y, "sample_weight": sample_weight, "embedding": embedding}
     rows = {name: array for name, array in rows.items() if array is not None}
     if isinstance(model, Pipeline) and set(rows) & {"sample_weight", "embedding"}:

@@ -8,10 +8,10 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._utils.jit import by_layout, jit
-from .._utils.matrices import check_kind, check_rows, row_blocks
+from .._utils.matrices import check_rows, check_weights, row_blocks
 from ..tree.routing import kernel_arrays
 
 
@@ -123,10 +123,7 @@ class NearestCenters(ClusterMixin, BaseEstimator):
         """Check and return the rows of a fit and their weights."""
         rows = check_rows(X)
         validate_data(self, X, skip_check_array=True)  # names and number of features
-        X = rows
-        check_kind(sample_weight, "sample_weight")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return X, weight
+        return rows, check_weights(sample_weight, rows)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

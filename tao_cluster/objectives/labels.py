@@ -6,8 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas
 
+from .._utils.frames import columns_of
+from .._utils.matrices import check_kind
 from .base import Objective
 from .kmeans import KMeans
+
+_LABELS = (bool, int, float, str, np.bool_, np.integer, np.floating)
+_AS_LIST = ("to_pylist", "to_list", "tolist")  # of Arrow; of Series; of arrays of pandas
+_OBJECTS = "OT"  # kinds of arrays of Python objects, and of strings of any length
 
 
 @dataclass(frozen=True)
@@ -49,16 +55,18 @@ class Labels(Objective):
         return float(weight[(data >= 0) & (data != labels)].sum())
 
 
-def encode(y, classes=None):
+def encode(y, classes=None, name="y"):
     """Return labels as numbers: the position of each label among the distinct labels.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        Labels of any type that can be ordered: numbers, strings, booleans. -1, None and NaN mark
-        rows without a label.
+        Labels: booleans, integers, floats or strings, in any container. -1 and missing values of
+        any kind (None, NaN, NA, null) mark rows without a label.
     classes : array of shape (k,), optional
         Known labels; other labels get the code k. The default is the sorted labels of y.
+    name : str
+        Name of the labels in error messages.
 
     Returns
     -------
@@ -68,7 +76,8 @@ def encode(y, classes=None):
     Raises
     ------
     ValueError
-        If y is not one-dimensional, or its labels cannot be compared with each other.
+        If y is not one-dimensional, has labels of another type, or mixes strings with other
+        labels.
 
     Examples
     --------
@@ -77,43 +86,64 @@ def encode(y, classes=None):
     >>> codes.tolist(), classes.tolist()
     ([1, -1, 0], ['a', 'b'])
     """
-    y = _column(y)
+    check_kind(y, name, "strings", has_strings=True)
+    y = _column(y, name)
     is_known = ~pandas.isna(y)
     if y.dtype.kind in "iufO":
         is_known[is_known] = y[is_known] != -1
-    known = y[is_known]
-    is_text = {isinstance(value, str) for value in known} if known.dtype == object else set()
-    if classes is not None and len(classes) and len(known):
-        is_text |= {isinstance(classes[0], str), isinstance(known[0], str)}
-    if len(is_text) > 1:
-        raise ValueError(
-            "The labels y mix strings with other values, or have another type than the labels of "
-            "the fit."
-        )
-    if known.dtype == object:
-        known = np.array(known.tolist())
+    known = _plain(y[is_known], name)
     if classes is None:
-        classes = _sorted(known)
-    place = pandas.Index(classes).get_indexer(known)
+        classes = np.unique(known)
+    elif len(known) and len(classes) and (known.dtype.kind == "U") != (classes.dtype.kind == "U"):
+        raise ValueError(f"{name} has labels of another type than the labels of the fit.")
     codes = np.full(len(y), -1)
-    codes[is_known] = np.where(place < 0, len(classes), place)
+    place = np.minimum(np.searchsorted(classes, known), max(len(classes) - 1, 0))
+    is_found = classes[place] == known if len(classes) else np.zeros(len(known), dtype=bool)
+    codes[is_known] = np.where(is_found, place, len(classes))
     return codes, classes
 
 
-def _sorted(known):
-    try:
-        return np.unique(known)
-    except TypeError as error:
+def _column(y, name):
+    """Return labels as a one-dimensional array, of Python objects if y has no dtype of numpy."""
+    columns = columns_of(y)
+    if columns is not None:
+        columns = list(columns)
+        y = columns[0] if len(columns) == 1 else y
+    if isinstance(getattr(y, "dtype", None), np.dtype):
+        values = np.asarray(y)
+    else:  # a conversion by numpy would turn integers with missing values to floats
+        as_list = next((how for how in _AS_LIST if hasattr(y, how)), None)
+        values = np.array(y if as_list is None else getattr(y, as_list)(), dtype=object)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
         raise ValueError(
-            f"Labels must be numbers or strings, which can be compared with each other; {error}."
-        ) from error
+            f"{name} must have one label per row, got data of shape {values.shape}; join several "
+            "columns, or the parts of tuples, to one string per row."
+        )
+    return values
 
 
-def _column(y):
-    """Return labels as a one-dimensional array; lists become arrays of Python objects."""
-    y = np.asarray(y) if hasattr(y, "dtype") else np.array(y, dtype=object)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.ndim != 1:
-        raise ValueError(f"y must have one label per row, got data of shape {y.shape}.")
-    return y
+def _plain(known, name):
+    """Return labels as an array of bool, integers, floats or strings; big integers stay objects."""
+    if known.dtype.kind in _OBJECTS:
+        types = set(map(type, known.tolist()))
+        others = [each for each in types if not issubclass(each, _LABELS)]
+        if others:
+            raise ValueError(
+                f"{name} has labels of type {others[0].__name__}; convert them to strings, for "
+                "example with y.astype(str) or [str(label) for label in y]."
+            )
+        if len({issubclass(each, str) for each in types}) > 1:
+            raise ValueError(
+                f"{name} has labels that mix strings with other values; convert all of them to "
+                "strings, for example with [str(label) for label in y]."
+            )
+        known = np.array(known.tolist())
+    is_long = known.dtype.kind == "f" and known.dtype.itemsize > 8
+    if is_long or known.dtype.kind not in "biufUO":
+        raise ValueError(
+            f"{name} has labels of type {known.dtype}; convert them, for example with y.astype("
+            f"{'float' if is_long else 'str'})."
+        )
+    return known

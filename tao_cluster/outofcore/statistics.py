@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import check_array
 
 from .._utils.matrices import (
     check_kind,
     check_rows,
+    checked_array,
     ranges,
     row_blocks,
     stored_by_rows,
@@ -374,7 +374,7 @@ def _weights(weight, n_rows):
         return np.ones(n_rows)
     check_kind(weight, "sample_weight")
     options = {"dtype": np.float64, "ensure_min_samples": 0, "input_name": "sample_weight"}
-    weight = check_array(weight, ensure_2d=False, **options)
+    weight = checked_array(weight, ensure_2d=False, **options)
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight has the shape {weight.shape}, but X has {n_rows} rows.")
     if weight.min(initial=0.0) < 0:

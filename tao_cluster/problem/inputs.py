@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, _get_feature_names
+from sklearn.utils.validation import _get_feature_names
 
 from .._utils.frames import check_container, column_names
-from .._utils.matrices import check_kind, check_rows, rows_of, stored_by_rows
+from .._utils.matrices import check_rows, check_weights, rows_of, stored_by_rows
 from ..objectives.labels import encode
 from ..reference import nearest_center
 from .repeats import distinct_rows
@@ -74,8 +74,7 @@ def check_sample_weight(sample_weight, X, least=LEAST_WEIGHT):
     ValueError
         If a weight is negative or not finite, or if a positive weight is below `least`.
     """
-    check_kind(sample_weight, "sample_weight")
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = check_weights(sample_weight, X)
     check_least_weight(weight, least)
     return weight
 
@@ -104,7 +103,6 @@ def label_column(y, n_rows, classes=None):
     ValueError
         If y is None or has another number of rows.
     """
-    check_kind(y, "y", "strings", has_strings=True)
     if y is None:
         raise ValueError('objective="labels" explains labels: give them as y, one per row.')
     codes, classes = encode(y, classes)

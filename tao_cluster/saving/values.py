@@ -14,7 +14,7 @@ from ..columns.readers import Reader
 from ..tree import Tree
 from .parts import OTHERS, PARTS
 
-_DTYPES = {"|b1", "|u1", "|i1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f4", "<f8"}
+_DTYPES = {"|b1", "|u1", "|i1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8"}
 # Classes of the feature names that pipelines give, by their keys in saved files. Each entry has the
 # class, the types of its arguments, and the minimum number of arguments in a file. Files of older
 # versions hold fewer arguments.

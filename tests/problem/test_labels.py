@@ -1,9 +1,14 @@
 """Given labels: which rows have one, the cost of a tree, the names that users get back."""
 
+import datetime
+import decimal
+import enum
+import fractions
 import itertools
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from conftest import small
@@ -12,7 +17,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import accuracy_score
 from sklearn.tree import DecisionTreeClassifier
 
-from tao_cluster import DirectForm, Tree, knee, tao_path
+from tao_cluster import DirectForm, Tree, knee, load, tao_path
 from tao_cluster.objectives import Labels, encode
 
 IRIS = load_iris()
@@ -23,30 +28,137 @@ def explained(**options):
     return small(objective="labels", **{"lambda_": "auto", **options})
 
 
-def test_codes_of_labels_of_any_kind():
+def test_codes_of_labels():
     for y, codes, classes in (
         ([3, 1, -1, 3], [1, 0, -1, 1], [1, 3]),
         ([0.5, np.nan, 0.25], [1, -1, 0], [0.25, 0.5]),
-        (["b", "a", "b"], [1, 0, 1], ["a", "b"]),
         (np.array(["b", None, "a", np.nan, -1], dtype=object), [1, -1, 0, -1, -1], ["a", "b"]),
         ([True, False], [1, 0], [False, True]),
-        (["b", -1, "a", float("nan"), None], [1, -1, 0, -1, -1], ["a", "b"]),
-        (pd.Series(["b", pd.NA, "a"], dtype="string"), [1, -1, 0], ["a", "b"]),
-        (pd.array([3, None, 5], dtype="Int64"), [0, -1, 1], [3, 5]),
-        ([[2], [1]], [1, 0], [1, 2]),
+        ([], [], []),
     ):
         found, names = encode(y)
         np.testing.assert_array_equal(found, codes)
         np.testing.assert_array_equal(names, classes)
     np.testing.assert_array_equal(encode(["b", "x", "a"], np.array(["a", "b"]))[0], [1, 2, 0])
-    with pytest.raises(ValueError, match="mix strings with other values"):
-        encode(np.array(["a", 3], dtype=object))
+
+
+N = len(IRIS.data)
+OF_IRIS = {"numbers": IRIS.target, "halves": IRIS.target / 2, "flags": IRIS.target > 0}
+
+
+def containers(values):
+    """Yield the same labels, of which the first is missing, in the containers that users have."""
+    first, *rest = values.tolist()
+    del first
+    dtype = {"i": "Int64", "f": "Float64", "b": "boolean", "U": "string"}[values.dtype.kind]
+    arrow = pa.array([None, *rest])
+    yield [None, *rest]
+    yield np.array([None, *rest], dtype=object)
+    yield pd.array([None, *rest], dtype=dtype)
+    yield pd.Series([None, *rest], dtype=dtype, index=np.arange(N)[::-1])
+    yield pd.DataFrame({"y": pd.array([None, *rest], dtype=dtype)})
+    yield pd.Series(pd.Categorical([None, *rest]))
+    yield pd.Series([None, *rest], dtype=pd.ArrowDtype(arrow.type))
+    yield arrow
+    yield pa.chunked_array([arrow[:7], arrow[7:]])
+    yield pa.table({"y": arrow})
+    yield [[label] for label in (None, *rest)]
+
+
+@pytest.mark.parametrize("values", [*OF_IRIS.values(), NAMES], ids=[*OF_IRIS, "names"])
+def test_labels_in_any_container_are_those_of_a_list(values, tmp_path):
+    """The labels keep their type, a missing one is no label, and a loaded model returns them."""
+    trees = set()
+    for y in containers(values):
+        model = explained(lambda_=0.1).fit(IRIS.data, y)
+        trees.add(model.tree_.to_json())
+        assert model.classes_.dtype == values.dtype
+        np.testing.assert_array_equal(model.classes_, np.unique(values))
+        assert model.free_labels_[0] == (-1 if values.dtype.kind in "if" else None)
+        np.testing.assert_array_equal(model.free_labels_[1:], values[1:])
+        assert model.score(IRIS.data, y) == -model.inertia_
+        model.save(tmp_path / "model.json")
+        loaded = load(tmp_path / "model.json")
+        assert loaded.predict(IRIS.data).dtype == model.labels_.dtype
+        np.testing.assert_array_equal(loaded.predict(IRIS.data), model.labels_)
+        assert loaded.to_text() == model.to_text()
+    assert len(trees) == 1
+
+
+class Color(enum.Enum):
+    RED, GREEN, BLUE = range(3)
+
+
+OTHERS = {
+    **{f"{kind.__name__}": IRIS.target.astype(kind) for kind in (np.float16, np.int8, np.uint64)},
+    "long double": IRIS.target.astype(np.longdouble),
+    "big integers": [10**30 + int(label) for label in IRIS.target],
+    "numbers of two types": [1 if label else 0.5 for label in IRIS.target],
+    "intervals": pd.cut(IRIS.data[:, 0], 3),
+    "a series of intervals": pd.Series(pd.cut(IRIS.data[:, 0], 3)),
+    "bytes": NAMES.astype("S"),
+    "bytes as objects": NAMES.astype("S").astype(object),
+    "times": pd.to_datetime(IRIS.target, unit="D"),
+    "dates": [datetime.date(2020, 1, 1 + label) for label in IRIS.target],
+    "durations": pd.Series(pd.to_timedelta(IRIS.target, unit="D")),
+    "periods": pd.PeriodIndex(pd.to_datetime(IRIS.target, unit="D"), freq="D"),
+    "decimals": [decimal.Decimal(int(label)) for label in IRIS.target],
+    "fractions": [fractions.Fraction(int(label), 3) for label in IRIS.target],
+    "tuples": [(int(label), "a") for label in IRIS.target],
+    "a series of tuples": pd.Series([(int(label), "a") for label in IRIS.target]),
+    "two columns": pd.DataFrame({"a": NAMES, "b": NAMES}),
+    "sets": [frozenset([int(label)]) for label in IRIS.target],
+    "enum": [Color(label) for label in IRIS.target],
+    "mixed": [label or "none" for label in IRIS.target.tolist()],
+    "complex": IRIS.target + 1j,
+    "records": np.array([(label,) for label in IRIS.target], dtype=[("a", "i4")]),
+    "nothing": [None] * N,
+}
+if hasattr(np.dtypes, "StringDType"):  # since numpy 2
+    OTHERS["strings of any length"] = NAMES.astype(np.dtypes.StringDType())
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_labels_of_any_other_kind_raise_in_fit_or_can_be_saved(kind, tmp_path):
+    y = OTHERS[kind]
+    try:
+        model = explained(lambda_=0.1).fit(IRIS.data, y)
+    except ValueError as error:
+        message = str(error)
+        assert message.startswith(("y ", "Complex data not supported: y "))
+        assert len(message) < 250
+    else:
+        assert model.score(IRIS.data, y) == -model.inertia_
+        model.save(tmp_path / "model.json")
+        found = load(tmp_path / "model.json").predict(IRIS.data)
+        assert found.dtype == model.labels_.dtype
+        np.testing.assert_array_equal(found, model.labels_)
+        assert np.mean(model.labels_ == np.asarray(y)) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("kind", "remedy"),
+    {
+        "intervals": r"of type Interval; convert them to strings, for example with y.astype\(str\)",
+        "bytes": r"y.astype\(str\)",
+        "enum": r"\[str\(label\) for label in y\]",
+        "mixed": r"mix strings with other values; convert all of them to strings",
+        "times": r"convert them to strings",
+        "tuples": r"one label per row, got data of shape \(150, 2\); join",
+    }.items(),
+)
+def test_labels_that_cannot_be_explained_raise_with_a_remedy(kind, remedy):
+    with pytest.raises(ValueError, match=remedy):
+        explained().fit(IRIS.data, OTHERS[kind])
+
+
+def test_new_labels_have_the_type_of_the_fit_or_raise():
+    model = explained(lambda_=0.1).fit(IRIS.data, NAMES)
     with pytest.raises(ValueError, match="another type than the labels of the fit"):
-        encode([1, 2], np.array(["a", "b"]))
-    dates = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]")
-    np.testing.assert_array_equal(encode(dates)[0], [1, -1, 0])
+        model.score(IRIS.data, IRIS.target)
+    assert model.cost_increase(IRIS.data, y=np.full(N, "lily")) == 100  # unknown to the tree
     with pytest.raises(ValueError, match="one label per row"):
-        encode(np.zeros((3, 2)))
+        model.score(IRIS.data, np.zeros((N, 2)))
 
 
 def test_objective_is_the_weight_that_disagrees(rng):

@@ -1,72 +1,96 @@
-"""Compilation of kernels: kept where that can be, done all the same where it cannot."""
+"""The cache of compiled kernels on disk: no state of its files ends a fit or changes its result."""
 
-import importlib
+import os
+import subprocess
 import sys
-import warnings
 
 import numba
 import pytest
 
-from tao_cluster._utils import jit as switch
+CODE = """
+import warnings
+import numpy as np
+warnings.simplefilter("ignore")
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always", RuntimeWarning)
+    from tao_cluster import Tree
+    splits = [([0], [1]), None, None]
+    tree = Tree.from_splits([1, -1, -1], [2, -1, -1], splits, [0, 0, 0], [-1, 0, 1], 2)
+    for dtype in (np.float64, np.float32):
+        print(*tree.predict(np.eye(2, dtype=dtype)))
+print(*(w.message for w in caught))
+"""
+FULL_DISK = """
+import errno
+from numba.core.caching import IndexDataCacheFile
+def save(self, key, data): raise OSError(errno.ENOSPC, "No space left on device")
+IndexDataCacheFile.save = save
+"""
+NO_FOLDER = """
+from numba.core.caching import CacheImpl
+CacheImpl._locator_classes = []
+"""
 
 
-@pytest.fixture
-def nowhere():
-    """A function without a file beside which, or for which, compiled code could be kept."""
-    scope = {}
-    exec("def double(x):\n    return 2 * x\n", scope)  # noqa: S102
-    switch._warn_once.cache_clear()
-    return scope["double"]
+def run(folder, before="", **variables):
+    """Predict in a new process with this folder as cache; return its warnings."""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", before + CODE],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder), **variables},
+    )
+    *labels, messages = done.stdout.split("\n")[:3]
+    assert labels == ["1 0"] * 2
+    return messages
 
 
-def test_without_a_folder_kernels_compile_and_one_warning_says_so(nowhere):
-    with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR") as caught:
-        double, again = switch.jit(nowhere), switch.jit(error_model="numpy")(nowhere)
-    assert len(caught) == 1
-    assert double(3.0) == again(3.0) == 6.0
+def files_of(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*.nb[ic]"))}
 
 
-def test_the_cache_can_be_turned_off(nowhere, monkeypatch):
-    monkeypatch.setattr(switch, "_CACHE", False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert switch.jit(nowhere)(3.0) == 6.0
+@pytest.mark.slow
+def test_damaged_files_are_replaced(tmp_path):
+    """A process that is killed, or a full disk, leaves files that are empty or truncated."""
+    assert run(tmp_path) == ""
+    files = files_of(tmp_path)
+    # Environments with other versions of numba that share a folder do not read these files.
+    assert all(f"-numba{numba.__version__}." in path.name for path in files)
+    for ending, n_kept in ((".nbi", 0), (".nbc", 9999)):
+        for path, content in files.items():
+            if path.suffix == ending:
+                path.write_bytes(content[:n_kept])
+        broken = files_of(tmp_path)
+        assert run(tmp_path) == ""
+        files = files_of(tmp_path)
+        assert sum(files[path] != broken[path] for path in broken) >= 2
+    # Two processes that write at the same time may give a file the name of another signature.
+    one, other = (path for path in files if "_descend" in path.name and path.suffix == ".nbc")
+    other.write_bytes(files[one])
+    assert run(tmp_path) == ""
+    assert run(tmp_path) == ""
+    assert other.read_bytes() != files[one]
 
 
-def test_compiled_kernels_are_kept_and_another_signature_is_not_taken(tmp_path, monkeypatch):
-    script, folder = tmp_path / "kernel.py", tmp_path / "kept"
-    script.write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "kernel", raising=False)
-    function = importlib.import_module("kernel").double
-
-    def n_from_disk():
-        double = switch.jit(function)
-        assert (double(3.0), double(4)) == (6.0, 8)
-        return sum(double.stats.cache_hits.values())
-
-    assert (n_from_disk(), n_from_disk()) == (0, 2)
-    one, other = sorted(folder.rglob("*.nbc"))
-    other.write_bytes(one.read_bytes())  # as two processes do that save at the same moment
-    assert (n_from_disk(), n_from_disk()) == (1, 2)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "reason"),
+    [
+        (NO_FOLDER, "no cache folder is writable. Set NUMBA_CACHE_DIR"),
+        (FULL_DISK, "fails (No space left on device). Set NUMBA_CACHE_DIR"),
+    ],
+    ids=["no folder", "a full disk"],
+)
+def test_kernels_that_cannot_be_cached_give_one_warning(tmp_path, before, reason):
+    message = run(tmp_path, before)
+    assert reason in message
+    assert message.count("cannot be cached") == 1
+    assert files_of(tmp_path) == {}
 
 
-def test_two_versions_of_numba_do_not_share_files(tmp_path, monkeypatch):
-    (tmp_path / "kernel.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kept"))
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "kernel", raising=False)
-    function = importlib.import_module("kernel").double
-    for version in ("0.1", "0.2"):
-        monkeypatch.setattr(numba, "__version__", version)
-        switch.jit(function)(3.0)
-    monkeypatch.setattr(numba, "__version__", "0.1")
-    kernel = switch.jit(function)
-    assert kernel(3.0) == 6.0
-    assert sum(kernel.stats.cache_hits.values()) == 1
-
-
-def test_kernels_are_plain_functions_without_a_compiler(nowhere, monkeypatch):
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    assert switch.jit(nowhere) is nowhere
+@pytest.mark.slow
+def test_the_cache_and_the_compiler_can_be_turned_off(tmp_path):
+    assert run(tmp_path, NO_FOLDER, TAO_CLUSTER_CACHE="0") == ""
+    assert run(tmp_path, NO_FOLDER, NUMBA_DISABLE_JIT="1") == ""
+    assert files_of(tmp_path) == {}
