@@ -1,9 +1,12 @@
 """Shared data and random trees."""
 
+import json
 import os
 import signal
 import sys
+import tempfile
 from inspect import isclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +30,16 @@ ESTIMATORS = {
     for cls in (TAOClustering, *(getattr(greedy, name) for name in greedy.__all__))
     if isclass(cls)
 }
+
+
+def as_json(value):
+    """Return a value as the file of a model holds it."""
+    model = greedy.IMM(1).fit([[0.0], [1.0]])
+    model.value_ = value
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model.json")
+        document = json.loads((Path(folder) / "model.json").read_text(encoding="utf-8"))
+    return document["attributes"]["value_"]
 
 
 def rest_in_sweeps(values, *kept):

@@ -1,5 +1,6 @@
 """Objects that look sound and are not: one sentence, or the right result, and nothing silent."""
 
+import runpy
 import sys
 import threading
 
@@ -12,7 +13,6 @@ from conftest import rest_in_sweeps
 
 from greedy import CART, IMM, ExKMC, Kauri
 from tao_cluster import TAOClustering, load, outofcore
-from tao_cluster.cli.commands import main
 from tao_cluster.objectives import KMeans
 
 FORMS = [np.asarray, sp.csr_matrix, sp.csr_array]
@@ -244,6 +244,15 @@ def test_a_prediction_beside_a_fit_is_of_one_of_the_two_models(X):
 
 
 # ---------------------------------------------------------------- the command line
+
+
+def main(arguments):
+    """Run ``python -m tao_cluster`` in this process; return its exit code."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["tao_cluster", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            runpy.run_module("tao_cluster", run_name="__main__")
+    return caught.value.code
 
 
 @pytest.fixture

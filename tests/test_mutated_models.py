@@ -7,13 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import rest_in_sweeps
+from conftest import as_json, rest_in_sweeps
 from sklearn.datasets import load_iris
 
 import greedy
 from tao_cluster import PenaltyMethod, TAOClustering, Tree, load
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
-from tao_cluster.saving.values import to_json
 
 FRAME = load_iris(as_frame=True).data
 NAMES = np.array(["red", "green", "blue"])[load_iris().target]
@@ -51,7 +50,7 @@ ARRAYS = [
 ]
 ODD = [None, -1, 0, 3, 4.0, 10**15, 10**400, -(2**63), 1e308, 5e-324, "x", "", [], [1], {}, True]
 ODD += [[[[]]], {"float": "nan"}, {"float": "inf"}, {"tuple": []}, {"dict": {}}]
-ODD += [{"filled": ["a", 1.0]}, {"indicator": ["a", "b", False]}, *map(to_json, ARRAYS)]
+ODD += [{"filled": ["a", 1.0]}, {"indicator": ["a", "b", False]}, *as_json(ARRAYS)]
 
 
 @pytest.fixture(
@@ -146,7 +145,7 @@ def test_thousands_of_mutated_models(document, rng, tmp_path):
 
 def put(name, value):
     """Return a function that sets an attribute to a JSON value or an array."""
-    written = to_json(value) if isinstance(value, np.ndarray) else value
+    written = as_json(value) if isinstance(value, np.ndarray) else value
     return lambda data: data["attributes"].__setitem__(name, written)
 
 
@@ -234,7 +233,7 @@ def test_what_load_once_accepted_of_one_kind_raises(document, name, request, tmp
 @pytest.mark.parametrize("document", ["labels"], indirect=True)
 def test_classes_of_another_space_raise(document, tmp_path):
     data = copy.deepcopy(document)
-    in_space("classes", to_json(np.array(["red"])))(data)
+    in_space("classes", as_json(np.array(["red"])))(data)
     (tmp_path / "model.json").write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(ValueError, match="cluster without a centre"):
         load(tmp_path / "model.json")

@@ -10,22 +10,29 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import skops.io as skops_io
-from conftest import ESTIMATORS, rest_in_sweeps
+from conftest import ESTIMATORS, as_json, rest_in_sweeps
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 import greedy
-from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree, load, outofcore
+from tao_cluster import (
+    DirectForm,
+    PenaltyMethod,
+    TAOClustering,
+    Tree,
+    __version__,
+    load,
+    outofcore,
+    save,
+    table_pipeline,
+)
 from tao_cluster.columns import Numeric
-from tao_cluster.columns.readers import Date, Level
 from tao_cluster.export import Indicator
 from tao_cluster.initial_trees import Bisecting
 from tao_cluster.objectives import KMeans as KMeansObjective
-from tao_cluster.objectives import KMedians
-from tao_cluster.saving import FORMAT_VERSION, save
-from tao_cluster.saving.values import from_json, to_json
+from tao_cluster.objectives import KMedians, KMedoids, Labels
 from tao_cluster.solvers import Newton
 
 KEPT = Path(__file__).with_name("models_version_1.json")
@@ -177,16 +184,19 @@ def test_a_tree_and_an_expanded_one(tmp_path):
         -np.inf,
         (1, "a", None, True),
         [Indicator("plan", "gold"), Indicator("plan", None), Numeric("income", 3.5)],
-        [Indicator("plan", "other", True, (1, 2.5, False, "x"), True, Level(("?",)), "Plan")],
-        [Numeric("day month", None, Date(("-",), "2020-01-01", part="month"), "day")],
+        [Indicator("plan", "other", True, (1, 2.5, False, "x"), True, None, "Plan")],
         {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([True, False])},
+        np.array([0.5, 65504.0, -0.0], dtype=np.float16),
         np.array(["x", None, 3], dtype=object),
         np.array(["x", "yy"]),
         np.zeros((0, 3)),
     ],
 )
-def test_values_come_back(value):
-    other = from_json(json.loads(json.dumps(to_json(value), allow_nan=False)))
+def test_values_come_back(value, tmp_path):
+    model = greedy.IMM(1).fit([[0.0], [1.0]])
+    model.value_ = value
+    model.save(tmp_path / "model.json")
+    other = load(tmp_path / "model.json").value_
     assert same(value, other)
     assert type(other) is type(value)
     if isinstance(value, list):
@@ -213,6 +223,129 @@ def test_what_a_file_cannot_hold(tmp_path):
     with pytest.raises(OSError, match="No such file"):
         load(tmp_path / "none.json")
     assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
+
+
+def taxicab(one, other):
+    """A metric of our own."""
+    return float(np.abs(one - other).sum())
+
+
+class Doubled(KMeansObjective):
+    """An objective of our own, with the centres of k-means."""
+
+    def distances(self, data, centers):
+        return 2 * super().distances(data, centers)
+
+
+class Bare:
+    """An objective of our own that implements only what it must."""
+
+    def __init__(self):
+        for name in ("reference", "prepare", "distances", "update_centers", "value", "as_distance"):
+            setattr(self, name, getattr(KMeansObjective(), name))
+
+
+class OwnLabels(Labels):
+    """An objective of our own that explains labels."""
+
+
+FEW = FRAME[::3]
+OWN = {
+    "metric": {"objective": KMedoids(metric=taxicab, n_init=1), "split": "axis"},
+    "class": {"objective": Doubled(), "standardize": True, "lambda_": 1.0},
+    "bare": {"objective": Bare(), "lambda_": 1.0},
+    "labels": {"objective": OwnLabels(), "lambda_": 0.1},
+}
+
+
+def fitted_to(name):
+    y = NAMES[::3] if name == "labels" else None
+    return TAOClustering(3, random_state=0, **OWN[name]).fit(FEW, y), y
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_model_with_an_objective_of_ones_own_is_saved_without_it(name, tmp_path):
+    model, y = fitted_to(name)
+    path, again = tmp_path / "model.json", tmp_path / "again.json"
+    with pytest.warns(
+        UserWarning, match=r"does not hold the objective .*load\(path, obj"
+    ) as caught:
+        model.save(path)
+    assert len(caught) == 1
+    other = load(path)
+    for key in (key for key in vars(model) if key.endswith("_")):
+        assert same(getattr(model, key), getattr(other, key)), key
+    np.testing.assert_array_equal(other.predict(FEW), model.predict(FEW))
+    for show in (
+        *(lambda m: m.to_text(), lambda m: m.to_sql(), lambda m: m.to_html(X=FEW)),
+        *(lambda m: str(m.explain(FEW[:9])), lambda m: m.to_rules(X=FEW)),
+        *(lambda m: str(m.cluster_profile(m.labels_[0])), lambda m: m.tree_.to_dict()),
+    ):
+        assert show(other) == show(model)
+    for use in (
+        *(lambda: other.score(FEW, y), lambda: other.cost_increase(FEW, y=y)),
+        *(lambda: other.fit(FEW, y), lambda: clone(other).fit(FEW, y)),
+        *([] if y is not None else [lambda: other.transform(FEW)]),
+    ):
+        with pytest.raises(ValueError, match=r"does not hold its objective .*: load\(path, obj"):
+            use()
+    other.save(again)  # which warns no more: nothing further is lost
+    assert again.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_load_takes_the_objective_that_the_file_does_not_hold(name, tmp_path):
+    model, y = fitted_to(name)
+    with pytest.warns(UserWarning, match="does not hold the objective"):
+        model.save(tmp_path / "model.json")
+    other = load(tmp_path / "model.json", objective=model.objective)
+    assert other.objective is model.objective
+    assert other.score(FEW, y) == model.score(FEW, y)
+    assert other.cost_increase(FEW, y=y) == model.cost_increase(FEW, y=y)
+    np.testing.assert_array_equal(other.transform(FEW), model.transform(FEW))
+    assert other.fit(FEW, y).tree_ == model.tree_
+    for wrong in ("kmeans", KMedians()):
+        with pytest.raises(ValueError, match=r"fitted with the objective \w+, got K"):
+            load(tmp_path / "model.json", objective=wrong)
+
+
+def test_an_objective_that_the_file_holds_is_not_given(tmp_path):
+    greedy.IMM(2).fit(FRAME).save(tmp_path / "model.json")
+    TREE.save(tmp_path / "tree.json")
+    for name in ("model.json", "tree.json"):
+        with pytest.raises(ValueError, match="needs no objective"):
+            load(tmp_path / name, objective=KMedians())
+
+
+def test_a_pipeline_with_an_objective_of_ones_own(tmp_path):
+    table = FRAME.assign(name=NAMES)
+    pipeline = table_pipeline(table, 3, objective=Doubled(), lambda_=1, random_state=0).fit(table)
+    with pytest.warns(UserWarning, match="does not hold the objective Doubled"):
+        save(pipeline, tmp_path / "model.json")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.json").predict(table), pipeline.predict(table)
+    )
+    other = load(tmp_path / "model.json", objective=Doubled())
+    assert other.score(table) == pipeline.score(table)
+
+
+class OwnStart(Bisecting):
+    """An initial tree of our own."""
+
+
+class OwnSolver(Newton):
+    """A node solver of our own."""
+
+
+def test_other_parts_of_ones_own_become_the_defaults(tmp_path):
+    parts = {"init": OwnStart(), "algorithm": DirectForm(node_solver=OwnSolver())}
+    model = TAOClustering(3, lambda_=1.0, random_state=0, **parts).fit(FRAME)
+    with pytest.warns(UserWarning, match=r"init \(a OwnStart\), algorithm \(a OwnSolver\)"):
+        model.save(tmp_path / "model.json")
+    other = load(tmp_path / "model.json")
+    assert (other.init, other.algorithm) == ("auto", "direct")
+    assert other.score(FRAME) == model.score(FRAME)
+    np.testing.assert_array_equal(other.predict(FRAME), model.labels_)
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path):
@@ -243,7 +376,7 @@ def put(value, *keys):
 
 
 BAD = {
-    "a newer version": (put(FORMAT_VERSION + 1, "version"), "reads version"),
+    "a newer version": (put(2, "version"), "reads version"),
     "no version": (put(None, "version"), "reads version"),
     "another class": (put("Popen", "class"), "no estimator 'Popen'"),
     "a class that is a list": (put([], "class"), "no estimator"),
@@ -259,7 +392,7 @@ BAD = {
         "feature_names_in_ must be 4 strings",
     ),
     "no centre": (
-        put(to_json(np.zeros((1, 4))), "attributes", "cluster_centers_"),
+        put(as_json(np.zeros((1, 4))), "attributes", "cluster_centers_"),
         "without a centre",
     ),
     "an unknown part": (put({"part": "os", "fields": {"dict": {}}}, "parameters", "init"), "'os'"),
@@ -288,6 +421,26 @@ def test_a_file_that_is_no_model_raises(saved, name, tmp_path):
     with pytest.raises(ValueError, match=sentence) as caught:
         load(tmp_path / "model.json")
     assert str(caught.value).startswith(f"{tmp_path / 'model.json'}: not a model")
+
+
+@pytest.mark.parametrize(
+    ("writer", "sentence"),
+    [
+        ({"tao_cluster": "99.1"}, r" The file was written by tao_cluster 99\.1; this is "),
+        ({"tao_cluster": __version__}, "reads version 1.$"),
+        ({}, "reads version 1.$"),
+        ([], "reads version 1.$"),
+        ({"tao_cluster": "x" * 999}, "tao_cluster x{20}; this is"),
+    ],
+)
+def test_messages_name_the_version_that_wrote_a_file(saved, writer, sentence, tmp_path):
+    data = json.loads(saved) | {"version": 2, "written_by": writer}
+    (tmp_path / "model.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=sentence):
+        load(tmp_path / "model.json")
+    data = json.loads(saved) | {"written_by": writer}  # the format alone decides what is read
+    (tmp_path / "model.json").write_text(json.dumps(data))
+    assert load(tmp_path / "model.json").tree_.n_leaves > 1
 
 
 @pytest.mark.parametrize(

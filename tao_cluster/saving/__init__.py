@@ -5,6 +5,7 @@ import math
 import os
 import platform
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,23 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
+from .._utils.options import name_of, resolve
 from .._utils.warnings import warn
+from ..objectives import Objective
+from ..optimize.settings import OBJECTIVES
 from ..problem.scaling import ClusteringSpace
 from ..tree import Tree
 from ..tree.serialization import FORMAT as TREE_FORMAT
 from ..tree.serialization import is_version, read_document
-from .parts import ESTIMATORS
 from .pipelines import from_document, to_document
-from .values import UnsavableError, from_json, set_attributes, to_json
+from .values import (
+    ESTIMATORS,
+    UnsavableError,
+    UnsavedObjective,
+    from_json,
+    set_attributes,
+    to_json,
+)
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "load", "save"]
 
@@ -66,8 +76,9 @@ def save(model, path):
     -----
     UserWarning
         If a parameter has a type that the format does not support: a random generator, a function,
-        or an estimator of another library. The loaded model has the default of this parameter. Its
-        fitted attributes are not affected.
+        an object of your own, or an estimator of another library. The loaded model has the default
+        of this parameter. Its fitted attributes are not affected. If the parameter is the
+        `objective`, methods that compute costs and distances need it again: see :func:`load`.
 
     Examples
     --------
@@ -117,12 +128,16 @@ def _document(model):
     }
 
 
-def load(path):
+def load(path, objective=None):
     """Read a fitted estimator, a tree or a pipeline from a file that ``save`` has written.
 
     Parameters
     ----------
     path : path-like
+    objective : object, optional
+        The objective of the model, if the file does not hold it, because it is an object of your
+        own or contains a function. Without it, the loaded model predicts and is displayed as
+        before, and methods that compute costs or distances raise a ValueError.
 
     Returns
     -------
@@ -131,7 +146,8 @@ def load(path):
     Raises
     ------
     ValueError
-        If the file has another format or a newer version, or if its parts contradict each other.
+        If the file has another format or a newer version, or if its parts contradict each other;
+        also if `objective` is not needed, or has another class than in the fit.
     OSError
         If the file cannot be read.
 
@@ -153,17 +169,42 @@ def load(path):
     if not isinstance(data, dict) or data.get("format") not in (FORMAT, TREE_FORMAT):
         raise ValueError(f"{path}: not a model; expected JSON with the format {FORMAT!r}.")
     try:
-        if data["format"] == TREE_FORMAT:
-            return Tree.from_dict(data)
-        model = _model(data)
-        return from_document(data["pipeline"], model) if "pipeline" in data else model
+        model = Tree.from_dict(data) if data["format"] == TREE_FORMAT else _model(data)
+        steps = from_document(data["pipeline"], model) if "pipeline" in data else model
     except (ValueError, *_FAULTS) as error:
-        raise ValueError(f"{path}: not a model that can be used: {error}") from error
+        raise ValueError(f"{path}: not a model that can be used: {error}{_origin(data)}") from error
+    if objective is not None:
+        _set_objective(model, objective)
+    return steps
+
+
+def _origin(data):
+    """Return a sentence for error messages if another version of the package wrote the file."""
+    written_by = data.get("written_by")
+    version = written_by.get("tao_cluster") if isinstance(written_by, dict) else None
+    if version in (None, __version__):
+        return ""
+    return f" The file was written by tao_cluster {version!s:.20}; this is {__version__}."
+
+
+def _set_objective(model, objective):
+    """Give a loaded model the objective that its file does not hold."""
+    unsaved = getattr(getattr(model, "_space", None), "objective", None)
+    if not isinstance(unsaved, UnsavedObjective):
+        raise ValueError("This file needs no objective; leave out objective=...")
+    given = resolve(objective, OBJECTIVES, Objective)
+    if UnsavedObjective.from_objective(given) != unsaved:
+        raise ValueError(
+            f"The model was fitted with the objective {unsaved.name}, got {name_of(given)}."
+        )
+    model._space = replace(model._space, objective=given)
+    model.set_params(objective=objective)
 
 
 def _state(model):
     """Return parameters and fitted attributes as JSON values."""
     named, parameters, attributes, lost = model.get_params(deep=False), {}, {}, []
+    unsaved = None
     # Attributes that __init__ sets although they are no parameters need not be saved.
     constant = set(vars(type(model)())) - set(named)
     for name, value in vars(model).items():
@@ -176,15 +217,35 @@ def _state(model):
         try:
             (parameters if name in named else attributes)[name] = to_json(value)
         except UnsavableError as error:
-            if name not in named:
+            if name == "_space":
+                unsaved = UnsavedObjective.from_objective(value.objective)
+                attributes[name] = to_json(replace(value, objective=unsaved))
+            elif name == "objective":
+                parameters[name] = to_json(UnsavedObjective.from_objective(value))
+            elif name in named:
+                lost.append(f"{name} ({error})")
+            else:
                 raise ValueError(f"Cannot save {name}, {error}.") from error
-            lost.append(f"{name} ({error})")
+    _warn_of_loss(lost, unsaved)
+    return parameters, attributes
+
+
+def _warn_of_loss(lost, unsaved):
+    """Warn of parameters, and of an objective, that a file does not hold."""
+    messages = []
     if lost:
-        warn(
+        messages.append(
             f"The file does not hold the parameter {', '.join(lost)}: the loaded model will have "
             "its default. All fitted attributes are saved."
         )
-    return parameters, attributes
+    if unsaved is not None:
+        messages.append(
+            f"The file does not hold the objective {unsaved.name}, which is an object of your own "
+            "or contains a function. The loaded model predicts and is displayed as before, but "
+            "fit, transform, score and cost_increase need the objective: load(path, objective=...)."
+        )
+    if messages:
+        warn(" ".join(messages))
 
 
 def _model(data):

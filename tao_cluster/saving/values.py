@@ -2,17 +2,106 @@
 
 import base64
 import math
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from inspect import isclass
 from types import UnionType
 from typing import Any, get_args, get_origin
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans as SklearnKMeans
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.mixture import GaussianMixture
 
+import greedy
+
+from .._utils.options import name_of
 from ..columns import Indicator, Numeric
-from ..columns.readers import Reader
-from ..tree import Tree
-from .parts import OTHERS, PARTS
+from ..columns.readers import READERS, Reader
+from ..estimator import TAOClustering
+from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
+from ..initial_trees.cart import Cart
+from ..objectives import (
+    KCenter,
+    KMeans,
+    KMedians,
+    KMedoids,
+    Labels,
+    Objective,
+    Spacing,
+    SphericalKMeans,
+)
+
+
+from ..optimize.algorithms import AxisAligned, DirectForm, Oblique, PenaltyMethod
+from ..penalties import SquaredError, ZeroOne
+from ..problem.scaling import ClusteringSpace, Scaling
+from ..solvers import Axis, Exact, Liblinear, Newton, WeightedLiblinear
+from ..tree import Split, Tree
+from ..tree.growth import Growth
+
+
+class UnsavableError(ValueError):
+    """Error for a value of a type that the format does not support."""
+
+
+@dataclass(frozen=True)
+class UnsavedObjective(Objective):
+    """Stands in a loaded model for the objective that its file does not hold.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class of the objective.
+    has_labels : bool
+        Its attribute `explains_labels`.
+    """
+
+    name: str
+    has_labels: bool = False
+
+    @classmethod
+    def from_objective(cls, objective):
+        """Return the object that stands for an objective in a file."""
+        return cls(name_of(objective), bool(getattr(objective, "explains_labels", False)))
+
+    @property
+    def explains_labels(self):  # type: ignore[override]
+        """Whether the objective explains labels y that `fit` is given."""
+        return self.has_labels
+
+    def _raise(self, *arguments):
+        raise ValueError(
+            f"This model was loaded from a file that does not hold its objective {self.name}, "
+            "which fit, transform, score and cost_increase need. Give it to load: "
+            f"load(path, objective={self.name}(...))."
+        )
+
+    reference = prepare = distances = update_centers = value = as_distance = _raise
+
+
+# ---------------------------------------------------------------------- classes in files
+
+
+def _by_name(classes):
+    return {cls.__name__: cls for cls in classes}
+
+
+ESTIMATORS = _by_name([TAOClustering, *filter(isclass, map(greedy.__getattr__, greedy.__all__))])
+
+# Data classes, which are saved as the values of their fields.
+PARTS = _by_name(
+    [
+        *(KMeans, SphericalKMeans, KMedians, KMedoids, KCenter, Spacing, Labels),
+        *(ZeroOne, SquaredError, Newton, Liblinear, WeightedLiblinear, Axis, Exact),
+        *(DirectForm, PenaltyMethod, Oblique, AxisAligned),
+        *(Bisecting, Centroids, Random, InTurn, Given, Cart),
+        *(Scaling, ClusteringSpace, UnsavedObjective, Split, Growth, *READERS.values()),
+    ]
+)
+
+# Estimators of scikit-learn that occur as parameters or results. Their state is numbers and arrays.
+OTHERS = _by_name([SklearnKMeans, MiniBatchKMeans, GaussianMixture])
 
 _DTYPES = {"|b1", "|u1", "|i1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8"}
 # Classes of the feature names that pipelines give, by their keys in saved files. Each entry has the
@@ -30,14 +119,10 @@ _NAMES = {
 _NAMES["filled"] = _NAMES["numeric"]  # the kind in files of older versions
 
 
-class UnsavableError(ValueError):
-    """Error for a value of a type that the format does not support."""
-
-
 def to_json(value):
     """Return a value as a JSON value, from which :func:`from_json` restores it exactly.
 
-    Numbers, strings, None, lists, tuples, dicts, arrays, trees and the classes in `parts.py` are
+    Numbers, strings, None, lists, tuples, dicts, arrays, trees and the classes above are
     supported. A type that JSON does not have becomes a dict whose first key names the type.
 
     Raises
