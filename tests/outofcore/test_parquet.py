@@ -11,7 +11,6 @@ import pytest
 
 from tao_cluster.outofcore import BlockError, blocks_of, parquet_blocks
 from tao_cluster.outofcore import blocks as seam
-from tao_cluster.outofcore.files import ParquetTable
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -233,11 +232,13 @@ def test_pyarrow_is_loaded_when_it_is_needed():
 _MEMORY = """
 import json, sys
 import pyarrow as pa
-from tao_cluster.outofcore.files import ParquetTable
+from tao_cluster.outofcore import blocks, parquet_blocks
+blocks.BLOCK_VALUES = 2**20
 n_rows, most = 0, 0
-for X, *_ in ParquetTable.from_files(sys.argv[1]).read(2**20, 2**18):
-    n_rows += len(X)
-    most = max(most, pa.total_allocated_bytes())
+for size, held in parquet_blocks(sys.argv[1]).results(
+    lambda block, _: (len(block.X), pa.total_allocated_bytes()), None
+):
+    n_rows, most = n_rows + size, max(most, held)
 print(json.dumps([n_rows, most]))
 """
 
@@ -253,7 +254,7 @@ def test_memory_is_that_of_some_rows(tmp_path, row_group_size):
     assert most < 40e6
 
 
-def test_a_row_is_the_least_of_a_block(frame, tmp_path):
+def test_a_row_is_the_least_of_a_block(frame, tmp_path, monkeypatch):
     frame.to_parquet(tmp_path / "a.parquet", index=False)
-    lengths = [len(X) for X, *_ in ParquetTable.from_files(tmp_path).read(3, 100)]
-    assert lengths == [1] * N
+    monkeypatch.setattr(seam, "BLOCK_VALUES", 3)
+    assert sizes(parquet_blocks(tmp_path)) == [1] * N

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tao_cluster import Tree
-from tao_cluster.tree.routing import kernel_arrays, project
 
 
 def walk(tree, x):
@@ -93,35 +92,47 @@ def test_a_row_on_the_threshold_goes_left():
     assert tree.predict(np.array([[0.1]], dtype=np.float32))[0] == 1
 
 
-def test_a_row_is_routed_alike_alone_and_in_a_batch(rng):
-    X = rng.normal(size=(500, 30))
-    weights = rng.normal(size=30)
-    view = kernel_arrays(X)
-    used = np.arange(30, dtype=np.int32)
-    together = project(view, np.arange(500), used, weights)
-    alone = [project(kernel_arrays(X[[i]]), np.array([0]), used, weights)[0] for i in range(500)]
-    np.testing.assert_array_equal(together, alone)
-    sparse = project(kernel_arrays(sp.csr_matrix(X)), np.arange(500), used, weights)
-    np.testing.assert_array_equal(together, sparse)
+def check_bits_of_sums(X, used, weights):
+    """Check the sums of a test at thresholds that equal the sum of a row, and just below it.
+
+    The sums are added in the order of the features, for dense and sparse rows, one or many.
+    """
+    sums = np.zeros(len(X))
+    for feature, weight in zip(used, weights, strict=True):
+        sums += weight * X[:, feature]
+    for i in range(0, len(X), 11):
+        for threshold in (sums[i], np.nextafter(sums[i], -np.inf)):
+            tree = Tree.from_splits(
+                *([1, -1, -1], [2, -1, -1], [(used, weights), None, None]),
+                *([threshold, 0, 0], [-1, 0, 1], X.shape[1]),
+            )
+            for rows in (X, np.asfortranarray(X), sp.csr_matrix(X)):
+                np.testing.assert_array_equal(tree.predict(rows), sums > threshold)
+                assert tree.predict(rows[i : i + 1])[0] == (sums[i] > threshold)
+
+
+@pytest.mark.parametrize("n_features", [0, 1, 2, 3, 4, 30])
+def test_sums_run_over_the_features_in_order_alone_and_in_a_batch(rng, n_features):
+    """Sums have the same bits for dense and sparse rows, for one row and for many."""
+    X, weights = rng.normal(size=(300, 30)), rng.normal(size=n_features)
+    used = np.sort(rng.permutation(30)[:n_features])
+    check_bits_of_sums(X, used, weights)
 
 
 @pytest.mark.parametrize("density", [0.002, 0.02, 0.2])
 @pytest.mark.parametrize("n_used", [1, 30, 900, 1000])
 def test_short_rows_and_wide_splits(rng, density, n_used):
-    """Both ways to multiply sparse lists give the bits of the dense sum."""
-    X = sp.random(200, 1000, density=density, random_state=0, format="csr")
-    used = np.sort(rng.choice(1000, n_used, replace=False)).astype(np.int32)
-    weights, rows = rng.normal(size=n_used), np.arange(200)
-    np.testing.assert_array_equal(
-        project(kernel_arrays(X), rows, used, weights),
-        project(kernel_arrays(X.toarray()), rows, used, weights),
-    )
+    """All ways to multiply sparse lists give the bits of the dense sum."""
+    X = sp.random(200, 1000, density=density, random_state=0).toarray()
+    used, weights = np.sort(rng.choice(1000, n_used, replace=False)), rng.normal(size=n_used)
+    check_bits_of_sums(X, used, weights)
 
 
 def test_threads_do_not_change_the_result(rng):
     tree = random_tree(rng, n_nodes=31)
-    view = kernel_arrays(rng.normal(size=(20_000, tree.n_features)))
-    np.testing.assert_array_equal(tree.route(view, n_jobs=2), tree.route(view, n_jobs=1))
+    X = rng.normal(size=(20_000, tree.n_features))
+    np.testing.assert_array_equal(tree.route(X, n_jobs=2), tree.route(X, n_jobs=1))
+    np.testing.assert_array_equal(tree.route(X, n_jobs=2), tree.apply(X))
 
 
 def test_counts_of_a_known_tree():
@@ -298,21 +309,9 @@ def test_single_leaf():
     assert tree.to_rules() == ["always then cluster 3"]
 
 
-def test_sums_run_over_the_features_in_order_for_any_number_of_rows(rng):
-    X, weights = rng.normal(size=(11, 9)), rng.normal(size=9)
-    expected = np.zeros(11)
-    for j in range(9):
-        expected += weights[j] * X[:, j]
-    for n_rows in range(12):
-        rows = np.arange(n_rows)
-        found = project(kernel_arrays(X), rows, np.arange(9, dtype=np.int32), weights)
-        np.testing.assert_array_equal(found, expected[:n_rows])
-
-
 def test_more_rows_than_go_down_together(rng):
     X = rng.normal(size=(1500, 4))
     tree = random_tree(rng, 4, 15)
-    together = tree.route(kernel_arrays(X))
-    alone = [tree.route(kernel_arrays(X), np.array([i]))[0] for i in range(len(X))]
-    np.testing.assert_array_equal(together, alone)
+    together = tree.apply(X)
+    np.testing.assert_array_equal(together, [tree.apply(X[[i]])[0] for i in range(len(X))])
     assert len(np.unique(together)) > 2
