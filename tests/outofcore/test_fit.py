@@ -15,10 +15,6 @@ from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore
 from tao_cluster.objectives import KMeans, SphericalKMeans
 from tao_cluster.optimize.algorithms import AxisAligned
 from tao_cluster.outofcore import refinement
-from tao_cluster.outofcore.refinement import _of_unit_weight
-from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_arrays
-from tao_cluster.tree.split_statistics import stds_and_gaps
 
 DIGITS, IRIS, WINE = load_digits().data[:900], load_iris().data, load_wine().data
 FAST = {"lambda_": 3.0, "algorithm": DirectForm(n_init=1), "random_state": 0}
@@ -56,6 +52,23 @@ def usual():
     return fit(TAOClustering(10, **FAST), DIGITS)
 
 
+def spreads_and_gaps(tree, X, weight):
+    """Standard deviation of each feature of each test, and the room above thresholds, by NumPy."""
+    X, visits = X.toarray() if sp.issparse(X) else X, tree.paths(tree.apply(X)).toarray() > 0
+    spreads, gaps = [], np.full(tree.n_nodes, np.nan)
+    for node in range(tree.n_nodes):
+        rows = visits[:, node] & (weight > 0)
+        features, weights = tree.split(node)
+        for values in X[rows][:, features].T.astype(float):
+            mean = np.average(values, weights=weight[rows])
+            spreads.append(np.sqrt(np.average((values - mean) ** 2, weights=weight[rows])))
+        if len(features) == 1:
+            assert abs(weights[0]) == 1  # a test of one feature compares the feature itself
+            above = weights[0] * X[rows, features[0]] - tree.threshold[node]
+            gaps[node] = above[above > 0].min(initial=np.inf)
+    return np.array(spreads), np.where(np.isinf(gaps), np.nan, gaps)
+
+
 def check_exact(model, X, space=None, weight=None, objective=None):
     """All that is told of rows is what all rows say."""
     objective, space = objective or KMeans(), X if space is None else space
@@ -71,7 +84,7 @@ def check_exact(model, X, space=None, weight=None, objective=None):
     assert model.free_inertia_ == pytest.approx(free)
     assert model.cost_increase_ == pytest.approx(100 * (cost / free - 1), abs=1e-6)
     np.testing.assert_allclose(model.node_counts_, tree.node_counts(leaves, weight))
-    spreads, gaps = stds_and_gaps(tree, kernel_arrays(X), leaves, weight)
+    spreads, gaps = spreads_and_gaps(tree, X, weight)
     np.testing.assert_allclose(model.split_stds_, spreads, rtol=1e-5)
     np.testing.assert_allclose(model.split_gaps_, gaps, rtol=1e-9)
     if model.free_centers_.shape[0] == len(centers):
@@ -208,13 +221,6 @@ def test_histograms_of_leaves_are_of_all_rows():
     for leaf in model.tree_.leaves:
         share = np.bincount(free[leaves == leaf], minlength=10) / (leaves == leaf).sum()
         np.testing.assert_allclose(model.tree_.leaf_value[leaf], share)
-
-
-def test_a_test_that_is_left_with_one_feature_has_weight_one():
-    one = _of_unit_weight(Split(np.array([3]), np.array([-2.0]), 3.0))
-    assert (one.indices[0], one.weights[0], one.threshold) == (3, -1.0, 1.5)
-    two = Split(np.array([0, 3]), np.array([-2.0, 1.0]), 3.0)
-    assert _of_unit_weight(two) is two
 
 
 @pytest.mark.slow
