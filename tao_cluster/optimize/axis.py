@@ -5,9 +5,9 @@ one test of one feature. Trees of two kinds are fitted at a number of leaves:
 
 - :func:`_grown` grows one tree by regrowth and descent. This is fast, and shows where the curve of
   cost over size bends.
-- :func:`_searched` runs the search of ``TAOClustering(max_leaves=...)``, also grows the next smaller
-  tree that was found, and keeps the best. Before the last passes on noisy copies, a path is thus
-  never worse than single fits.
+- :func:`_at` runs the search of ``TAOClustering(max_leaves=...)``, also grows the next smaller tree
+  that was found, and keeps the best. Before the last passes on noisy copies, a path is thus never
+  worse than single fits.
 """
 
 import numpy as np

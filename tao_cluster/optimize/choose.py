@@ -1,7 +1,7 @@
 """The choice of a tree: limits of size and cost, the knee of cost over size, and their use.
 
-A fit looks at trees of several sizes. :func:`choose` returns one of them. It is the only place where
-a limit (`max_parameters`, `max_cost_increase`, `max_leaves`) decides which tree a fit returns.
+A fit looks at trees of several sizes. :func:`choose` returns one of them. It is the only place
+where a limit (`max_parameters`, `max_cost_increase`, `max_leaves`) decides which tree a fit returns.
 """
 
 from dataclasses import dataclass
@@ -120,7 +120,7 @@ class Goal:
         return cost <= limit + ROUNDING
 
     def is_small(self, cost, tree):
-        """Return whether smaller trees than a tree cannot suit a limit better (with few exceptions).
+        """Return whether smaller trees than a tree can rarely suit a limit better.
 
         With a limit of size the tree is within it; with a limit of cost it exceeds it.
         """

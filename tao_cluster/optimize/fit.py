@@ -230,7 +230,7 @@ class Fit:
     def finished(self, state, size, is_last=True):
         """Return the simplified tree of a state, as a Candidate.
 
-        If the trees are fitted to a sample of the rows, passes over all rows improve the tree first.
+        If trees are fitted to a sample of the rows, passes over all rows improve the tree first.
 
         Parameters
         ----------

@@ -1,11 +1,11 @@
 """Fits of oblique trees: the path along lambda, refits, exact passes and the local search.
 
-A *path* fits a tree at each of several increasing lambdas, starting from the tree before. A *refit*
-fits every node on the features that it has, with less shrinkage. *Exact passes* solve the nodes for
-the clustering cost itself plus a penalty per parameter. The *local search* perturbs a tree: it grows
-some leaves where rows cost most, and fits all nodes once with perturbed weights of the rows. Refits
-and exact passes follow, and the better tree is kept. The search is ours; see Lourenco, Martin &
-Stutzle (2003) for iterated local search.
+A *path* fits a tree at each of several increasing lambdas, starting from the tree before. A
+*refit* fits every node on the features that it has, with less shrinkage. *Exact passes* solve the
+nodes for the clustering cost itself plus a penalty per parameter. The *local search* perturbs a
+tree: it grows some leaves where rows cost most, and fits all nodes once with perturbed weights of
+the rows. Refits and exact passes follow, and the better tree is kept. The search is ours; see
+Lourenco, Martin & Stutzle (2003) for iterated local search.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from ..solvers import NodeProblem, Refit
 from ..tree.growth import Growth
 from ..tree.routing import ReducedSets
 from .choose import ROUNDING, Goal
-from .state import State, approach, best_start, descend, starting_trees
+from .state import State, best_start, descend, starting_trees
 
 # Smallest and largest lambda of the grid, and the lambda at which the knee of most data sets lies.
 # They are multiples of a unit that is computed from the data; see `lambda_grid`.
@@ -266,7 +266,7 @@ def _below(fit, goal, first, high):
 
 
 def shrunk(fit, chosen, goal, max_leaves=None):
-    """Return a candidate pruned to at most `max_parameters` and `max_leaves`, if that is possible."""
+    """Return a candidate pruned to the limits of size, if that is possible."""
     search = fit.search
     state = search.evaluate(chosen.tree)
     for other in prune_stepwise(search, state, penalty_per_parameter(search.problem, state)):
@@ -468,10 +468,10 @@ def better_states(fit, state, lambda_, goal, effort, rivals=()):
     # The search may have used noisy copies of the rows. On the original rows, the result must
     # be at least as good as axis-aligned trees.
     for other in [] if rows is search else rows.single_features(own):
-        if other.n_parameters <= own.n_parameters and other.n_leaves <= search.limits()[0]:
-            if is_better(criterion, other, own):
-                own = other
-                yield own
+        is_larger = other.n_parameters > own.n_parameters or other.n_leaves > search.limits()[0]
+        if not is_larger and is_better(criterion, other, own):
+            own = other
+            yield own
 
 
 def improvements(search, state, lambda_, criterion, effort, rivals, fit):

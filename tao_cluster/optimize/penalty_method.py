@@ -1,7 +1,5 @@
 """The penalty method: clustering and tree steps alternate while mu grows (KDD'22, figure 2)."""
 
-import itertools
-
 import numpy as np
 
 from .._utils.matrices import row_blocks

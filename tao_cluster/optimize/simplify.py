@@ -21,11 +21,11 @@ _ROUNDING = 1e-12
 def simplified(search, state):
     """Return the tree of a state after the last simplifications, and the leaf of each row.
 
-    Every row of the fit stays in a leaf of its cluster. Splits that do not lower the cost are removed.
-    An oblique tree loses its negligible weights: those whose effect is below the share `trim` of the
-    largest effect at the node. Tests of one feature move to the feature that divides the rows alike
-    with the widest margin, and their thresholds to midpoints between neighbouring values of the
-    rows, or to the lower of the two values.
+    Every row of the fit stays in a leaf of its cluster. Splits that do not lower the cost are
+    removed. An oblique tree loses its negligible weights: those whose effect is below the share
+    `trim` of the largest effect at the node. Tests of one feature move to the feature that divides
+    the rows alike with the widest margin, and their thresholds to midpoints between neighbouring
+    values of the rows, or to the lower of the two values.
 
     Parameters
     ----------
@@ -41,10 +41,8 @@ def simplified(search, state):
         state = without_useless_splits(search, state)
     tree, leaf_of_row = step.routed(state.pruned)
     rows = (leaf_of_row, step.view)
-    if settings.is_oblique:
-        tree = trim(tree, *rows, settings.trim, step.n_jobs)
-    else:
-        tree = upright(tree)
+    is_oblique = settings.is_oblique
+    tree = trim(tree, *rows, settings.trim, step.n_jobs) if is_oblique else upright(tree)
     tree = at_widest_margins(tree, *rows, search.problem.weight, step.n_jobs)
     place = at_midpoints if settings.split_kind.midpoints else at_values
     return Routed(place(tree, *rows, step.n_jobs), leaf_of_row)

@@ -122,7 +122,7 @@ class State:
 
 @dataclass
 class History:
-    """Optimisation history of a fit: one record per evaluated tree, and the last tree that was kept.
+    """Optimisation history of a fit: one record per evaluated tree.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class History:
 
     on_record: Callable = lambda record: None
     records: list = field(default_factory=list)
-    last_kept: tuple | None = None  # (state, lambda) of the last record that was kept
+    last_kept: tuple | None = None  # (state, lambda) of the last tree that was kept
     _start: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -468,9 +468,10 @@ def starting_trees(search, random_state):
     """Yield the initial trees of a fit, pruned to the maximum number of leaves of the settings."""
     most_leaves = search.settings.max_leaves
     for tree in initial_trees(search.problem, search.settings, random_state):
-        if most_leaves is not None and tree.n_leaves > most_leaves:
-            tree = pruned_to(search, search.evaluate(tree), most_leaves)
-        yield search.start_from(tree)
+        is_large = most_leaves is not None and tree.n_leaves > most_leaves
+        yield search.start_from(
+            pruned_to(search, search.evaluate(tree), most_leaves) if is_large else tree
+        )
 
 
 def best_start(search, trees, lambda_, random_state):

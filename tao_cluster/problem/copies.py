@@ -1,8 +1,8 @@
 """Noisy copies of rows, with which trees that are fitted to few rows hold on new rows.
 
-The copies are those of a smoothed bootstrap (Silverman & Young 1987): each row plus a fraction of the
-difference of two rows of the same free cluster. This noise has the shape of the cluster. The cost
-of a copy is known, because the centres are.
+The copies are those of a smoothed bootstrap (Silverman & Young 1987): each row plus a fraction of
+the difference of two rows of the same free cluster. This noise has the shape of the cluster. The
+cost of a copy is known, because the centres are.
 """
 
 import itertools

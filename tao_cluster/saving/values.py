@@ -31,8 +31,6 @@ from ..objectives import (
     Spacing,
     SphericalKMeans,
 )
-
-
 from ..optimize.algorithms import AxisAligned, DirectForm, Oblique, PenaltyMethod
 from ..penalties import SquaredError, ZeroOne
 from ..problem.scaling import ClusteringSpace, Scaling
