@@ -95,6 +95,8 @@ class CART(TreeClustering):
         "ties": [StrOptions({"widest", "first"})],
     }
 
+    _named_parts: ClassVar[dict] = {"objective": OBJECTIVES}
+
     def _method(self):
         return Method(resolve(self.objective, OBJECTIVES, Objective), self._fit_tree)
 

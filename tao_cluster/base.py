@@ -19,7 +19,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted, valida
 
 from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
 from ._utils.matrices import check_rows
-from ._utils.options import with_plain_numbers
+from ._utils.options import NestedParameters, with_plain_numbers
 from ._utils.threads import one_thread
 from ._utils.warnings import warn
 from .objectives.base import cluster_sums
@@ -100,7 +100,7 @@ def _warn_unscaled_reference(model):
         )
 
 
-class _FittedClustering:
+class _FittedClustering(TransformerMixin):
     """Methods of a fitted estimator that return clusters, leaves, distances and costs of rows."""
 
     @on_snapshot
@@ -263,10 +263,10 @@ class _FittedClustering:
 
 
 class TreeClustering(
+    NestedParameters,
     _FittedClustering,
     Readable,
     ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
     ClusterMixin,
     BaseEstimator,
 ):

@@ -279,6 +279,12 @@ class TAOClustering(TreeClustering):
     """
 
     _parameter_constraints: ClassVar[dict] = _CONSTRAINTS
+    # "published" is left out: it also sets the initial trees, and has no settings of its own.
+    _named_parts: ClassVar[dict] = {
+        "algorithm": {name: ALGORITHMS[name] for name in ("direct", "penalty")},
+        "objective": OBJECTIVES,
+        "split": SPLIT_KINDS,
+    }
 
     def __init__(
         self,

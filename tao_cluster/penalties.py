@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ._utils.jit import jit
+from ._utils.options import Part
 from .tree import Tree
 
 __all__ = ["Penalty", "SquaredError", "ZeroOne"]
@@ -48,7 +49,7 @@ class Penalty(Protocol):
 
 
 @dataclass(frozen=True)
-class ZeroOne:
+class ZeroOne(Part):
     """Penalty of 1 if the assignment of a row differs from the label of its leaf, and 0 otherwise.
 
     The label of a leaf is the cluster to which rows with the largest total weight are assigned. If
@@ -68,7 +69,7 @@ class ZeroOne:
 
 
 @dataclass(frozen=True)
-class SquaredError:
+class SquaredError(Part):
     """Penalty ||e_z - theta||^2, where theta is the histogram of a leaf (section 7).
 
     e_z is the one-hot vector of the assignment z of a row. Entry k of the histogram is the share of

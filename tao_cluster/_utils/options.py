@@ -1,14 +1,150 @@
-"""Conversion of estimator parameters: names to objects, and numbers of any type to int or float."""
+"""Parameters of estimators: nested settings, names of objects, and numbers of any type."""
 
 import copy
-from dataclasses import fields
+from collections import defaultdict
+from dataclasses import fields, replace
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 # Parameter constraints of scikit-learn under which a boolean is a valid value.
 _BOOLEAN_CONSTRAINTS = ("boolean", "verbose")
+
+
+class Part:
+    """Base class of frozen dataclasses that are parameters of estimators, such as `DirectForm`.
+
+    The fields are parameters in the sense of scikit-learn, so that `get_params`, `set_params` and
+    `GridSearchCV` of an estimator reach them: ``model.set_params(algorithm__n_init=2)``. Parts are
+    shared and never change. An estimator with :class:`NestedParameters` gets a new part instead.
+    """
+
+    _constraints: ClassVar[dict] = {}  # allowed values of fields, in scikit-learn's form
+    _named_parts: ClassVar[dict] = {}  # see `NestedParameters`
+
+    def __post_init__(self):
+        """Check the fields with `_constraints`, and convert their numbers to int and float."""
+        values = {name: getattr(self, name) for name in self._constraints}
+        numbers = _plain_numbers(values, self._constraints)
+        validate_parameter_constraints(self._constraints, values, type(self).__name__)
+        vars(self).update(numbers)
+
+    def __repr__(self):
+        changed = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if repr(getattr(self, field.name)) != repr(field.default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def get_params(self, deep=True):
+        """Return the parameters by name, with ``deep=True`` also those of nested parts."""
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+        return {**own, **_nested(own, self._named_parts)} if deep else own
+
+    def set_params(self, **params):
+        """Return a copy with other parameters, because the object itself cannot change.
+
+        Raises
+        ------
+        ValueError
+            If a parameter does not exist, or its value is not allowed.
+        """
+        return replace(self, **_changes(self, params, self._named_parts))
+
+
+class NestedParameters:
+    """Mixin of estimators whose parameters can be parts, or strings that stand for parts.
+
+    `_named_parts` has, for each parameter that can be such a string, a dict of the parts by string.
+    """
+
+    _named_parts: ClassVar[dict] = {}
+
+    def get_params(self, deep=True):
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Also return the settings of objects that are parameters, and of the objects that strings
+            stand for, with names such as ``algorithm__n_init``.
+
+        Returns
+        -------
+        dict
+        """
+        own = super().get_params(deep=False)
+        return {**own, **_nested(own, self._named_parts)} if deep else own
+
+    def set_params(self, **params):
+        """Set parameters, also nested ones such as ``algorithm__n_init=2``.
+
+        Objects such as :class:`tao_cluster.DirectForm` are shared and never change. A nested name
+        replaces the object, or the string that stands for it, by a changed copy.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter does not exist. The message names those that exist.
+        """
+        for name, value in _changes(self, params, self._named_parts).items():
+            setattr(self, name, value)
+        return self
+
+
+def _nested(values, named_parts):
+    """Return the parameters of those values that have parameters, with names such as "a__b"."""
+    parts = {name: _part(value, named_parts.get(name)) for name, value in values.items()}
+    return {
+        f"{name}__{inner}": value
+        for name, part in parts.items()
+        if hasattr(part, "get_params") and not isinstance(part, type)
+        for inner, value in part.get_params().items()
+    }
+
+
+def _part(value, named):
+    """Return the part that a parameter stands for, or the value itself if it stands for none."""
+    is_name = named is not None and isinstance(value, str | bool)
+    return named.get(value, value) if is_name else value
+
+
+def _changes(owner, params, named_parts):
+    """Return the parameters of a part or estimator that change if `params` are set.
+
+    A nested parameter changes the part that has it. An estimator among the parameters changes in
+    place, as in scikit-learn.
+    """
+    values, changes, nested = owner.get_params(deep=False), {}, defaultdict(dict)
+    for key, value in params.items():
+        name, is_nested, inner = key.partition("__")
+        if name not in values:
+            raise ValueError(
+                f"Invalid parameter {name!r} for {type(owner).__name__}. Valid parameters are: "
+                f"{list(values)!r}."
+            )
+        if is_nested:
+            nested[name][inner] = value
+        else:
+            changes[name] = value
+    for name, inner in nested.items():
+        value = changes.get(name, values[name])
+        part = _part(value, named_parts.get(name))
+        if not hasattr(part, "set_params"):
+            raise ValueError(
+                f"{name}={value!r} has no parameters, so {name}__{next(iter(inner))} cannot be set."
+            )
+        changed = part.set_params(**inner)
+        if isinstance(part, Part) and changed != part:
+            changes[name] = changed
+    return changes
 
 
 def resolve(value, named, protocol=None):
@@ -89,33 +225,6 @@ def with_plain_numbers(estimator):
     other = copy.copy(estimator)
     vars(other).update(changed)
     return other
-
-
-def check_fields(part):
-    """Check the fields of a frozen dataclass, and convert its numbers to int and float.
-
-    Parameters
-    ----------
-    part : dataclass with `_constraints`, in scikit-learn's form
-
-    Raises
-    ------
-    ValueError
-        If a field has a value that is not allowed.
-    """
-    numbers = _plain_numbers(vars(part), part._constraints)
-    validate_parameter_constraints(part._constraints, vars(part), type(part).__name__)
-    vars(part).update(numbers)
-
-
-def repr_of_changes(part):
-    """Return the repr of a dataclass, with only those fields that differ from their defaults."""
-    changed = [
-        f"{field.name}={getattr(part, field.name)!r}"
-        for field in fields(part)
-        if repr(getattr(part, field.name)) != repr(field.default)
-    ]
-    return f"{type(part).__name__}({', '.join(changed)})"
 
 
 def _plain_numbers(values, constraints):

@@ -17,6 +17,7 @@ from greedy.exshallow import ExShallow
 from greedy.kauri import Kauri
 
 from .._utils.matrices import as_array
+from .._utils.options import Part
 from ..solvers import is_axis_aligned
 from ..tree import Split, Tree
 from ..tree.growth import grow_breadth_first
@@ -83,7 +84,7 @@ def max_leaves_at(depth):
 
 
 @dataclass(frozen=True)
-class Bisecting(InitialTree):
+class Bisecting(Part, InitialTree):
     """Complete tree by recursive 2-means bipartitioning of the rows (KDD'22 paper, section 9).
 
     The test of a node is the bisector of the two centres of 2-means. A node whose rows are all
@@ -129,7 +130,7 @@ class Bisecting(InitialTree):
 
 
 @dataclass(frozen=True)
-class Random(InitialTree):
+class Random(Part, InitialTree):
     """Complete tree of random tests, the second kind of start in the KDD'22 paper (section 9).
 
     The test of a node is the bisector of two of its rows, drawn with probabilities proportional to
@@ -162,7 +163,7 @@ class Random(InitialTree):
 
 
 @dataclass(frozen=True)
-class Centroids(InitialTree):
+class Centroids(Part, InitialTree):
     """Tree with one leaf per cluster, by recursive 2-means over the centres of the clusters.
 
     A centre has the weight of its cluster. A side gets at most as many clusters as there can be
@@ -320,7 +321,7 @@ class InTurn(InitialTree):
 
 
 @dataclass(frozen=True)
-class Given(InitialTree):
+class Given(Part, InitialTree):
     """Builder that returns the tree that the user passes, unchanged.
 
     Parameters

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
+from .._utils.options import Part
 from ..tree import Tree
 
 __all__ = ["Cart", "cart_tree", "from_sklearn"]
@@ -127,7 +128,7 @@ def from_sklearn(classifier):
 
 
 @dataclass(frozen=True)
-class Cart:
+class Cart(Part):
     """Builder of the CART tree of the labels, a good start if the tree explains given labels.
 
     Parameters

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._utils.jit import by_layout, jit
 from .._utils.matrices import check_rows, check_weights, row_blocks
+from .._utils.options import NestedParameters
 from ..tree.routing import kernel_arrays
 
 
@@ -106,7 +107,7 @@ class Objective(Protocol):
         return dissimilarities
 
 
-class NearestCenters(ClusterMixin, BaseEstimator):
+class NearestCenters(NestedParameters, ClusterMixin, BaseEstimator):
     """Base of estimators of free clusterings, which assign rows to the nearest centre."""
 
     def predict(self, X):

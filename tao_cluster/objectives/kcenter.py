@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from .._utils.matrices import as_array
+from .._utils.options import Part
 from ..problem.repeats import content_order
 from .base import NearestCenters, Objective, euclidean, members_of, squared_distances
 
@@ -25,7 +26,7 @@ _SHARE, _MOST_STEPS = 1e-3, 300
 
 
 @dataclass(frozen=True)
-class KCenter(Objective):
+class KCenter(Part, Objective):
     """k-center: the largest Euclidean distance of a row to its centre (Laber & Murtinho 2021).
 
     A centre may be anywhere, as in the paper. The best centre of a cluster is the centre of the

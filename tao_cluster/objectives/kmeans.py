@@ -11,6 +11,7 @@ from sklearn.utils.extmath import row_norms
 
 from .._utils.jit import jit
 from .._utils.matrices import row_blocks, rows_between
+from .._utils.options import Part
 from .._utils.threads import fixed_parts, map_in_threads, n_threads
 from ..tree.routing import kernel_arrays
 from .base import Objective, cluster_sums
@@ -27,7 +28,7 @@ _OFF = (8 * np.finfo(np.float64).eps) ** 2
 
 
 @dataclass(frozen=True)
-class KMeans(Objective):
+class KMeans(Part, Objective):
     """k-means: squared Euclidean distance; centres are weighted means.
 
     Besides the (n, k) distances, memory is needed for blocks of 256 or more rows. X is not copied.

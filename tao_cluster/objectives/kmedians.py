@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 
 from .._utils.matrices import row_blocks
+from .._utils.options import Part
 from .alternating import ByDistances
 from .base import members_of
 
@@ -16,7 +17,7 @@ _SORTED_VALUES = 1_000_000
 
 
 @dataclass(frozen=True)
-class KMedians(ByDistances):
+class KMedians(Part, ByDistances):
     """k-medians: L1 distance; centres are coordinate-wise weighted medians.
 
     If two values are medians, the lower one is used. CSR input stays sparse. Only columns whose

@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
 from .._utils.matrices import row_blocks
+from .._utils.options import Part
 from .alternating import ByDistances
 from .base import members_of
 
@@ -25,7 +26,7 @@ _OF_CODES = {"precomputed", "hamming", "matching", *PAIRWISE_BOOLEAN_FUNCTIONS}
 
 
 @dataclass(frozen=True)
-class KMedoids(ByDistances):
+class KMedoids(Part, ByDistances):
     """k-medoids: the centre of a cluster is its row with the least summed dissimilarity.
 
     An update of the centres computes the dissimilarities within clusters, one block at a time. Time

@@ -8,6 +8,7 @@ import pandas
 
 from .._utils.frames import columns_of
 from .._utils.matrices import check_kind
+from .._utils.options import Part
 from .base import Objective
 from .kmeans import KMeans
 
@@ -17,7 +18,7 @@ _OBJECTS = "OT"  # kinds of arrays of Python objects, and of strings of any leng
 
 
 @dataclass(frozen=True)
-class Labels(Objective):
+class Labels(Part, Objective):
     """Disagreement with given labels: ``fit(X, y)``.
 
     d(x_n, k) is 0 if y_n is the k-th label, and 1 otherwise; it is 0 for rows without a label

@@ -9,12 +9,13 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._utils.matrices import as_array
+from .._utils.options import Part
 from .base import Objective, euclidean, squared_distances
 from .kmeans import cluster_means
 
 
 @dataclass(frozen=True)
-class Spacing(Objective):
+class Spacing(Part, Objective):
     """Maximum spacing: the least Euclidean distance between rows of different clusters.
 
     Single linkage maximises it (Laber & Murtinho 2021, section 5). Objectives are minimised, so the

@@ -9,6 +9,7 @@ from sklearn.utils.extmath import row_norms
 
 from .._utils.frames import InvalidRowsError
 from .._utils.matrices import row_blocks, rows_between
+from .._utils.options import Part
 from .alternating import AlternatingClustering, ByDistances
 from .base import cluster_sums
 
@@ -33,7 +34,7 @@ class _Directions:
 
 
 @dataclass(frozen=True)
-class SphericalKMeans(ByDistances):
+class SphericalKMeans(Part, ByDistances):
     """Spherical k-means: cosine distance; centres are normalised sums of normalised rows.
 
     Only the direction of a row matters (Dhillon & Modha 2001; KDD'22 paper, section 9.2). The tree

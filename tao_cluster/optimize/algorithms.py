@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from .._utils.options import check_fields, repr_of_changes
+from .._utils.options import Part
 from ..problem.copies import Noise
-from ..solvers import Axis, Newton, NodeSolver
+from ..solvers import Axis, Liblinear, Newton, NodeSolver, WeightedLiblinear
 
 # Regularization strength of the tree step as a function of lambda, mu and mu_0 (eq. 8).
 STRENGTHS = {
@@ -21,8 +21,15 @@ STRENGTHS = {
 SUMMARIES = {"least": np.min, "median": np.median}
 
 
+NODE_SOLVERS = {
+    "liblinear": Liblinear(),
+    "liblinear-weighted": WeightedLiblinear(),
+    "newton": Newton(),
+}
+
+
 @dataclass(frozen=True, repr=False)
-class DirectForm:
+class DirectForm(Part):
     """Settings of the direct form: ``TAOClustering(algorithm=DirectForm(...))``.
 
     The direct form minimises eq. (4) of the KDD'22 paper itself, without the assignments Z and the
@@ -103,10 +110,10 @@ class DirectForm:
         "node_solver": [StrOptions({"newton", "liblinear"}), HasMethods("bind")],
     }
 
-    __repr__ = repr_of_changes
+    _named_parts: ClassVar[dict] = {"node_solver": {"newton": Newton()}}
 
     def __post_init__(self):
-        check_fields(self)
+        super().__post_init__()
         if not self.relax and self.search in ("fast", "thorough"):
             raise ValueError(
                 f"DirectForm(search={self.search!r}) needs relax=True: the search refits its trees."
@@ -119,7 +126,7 @@ class DirectForm:
 
 
 @dataclass(frozen=True, repr=False)
-class PenaltyMethod:
+class PenaltyMethod(Part):
     """The algorithm of the KDD'22 paper: ``TAOClustering(algorithm=PenaltyMethod(...))``.
 
     It minimises E(Z, psi) + lambda sum_i ||w_i||_1 + mu P(Z, T(X)) (eq. 6) for mu_t = mu_0 a^t.
@@ -239,17 +246,14 @@ class PenaltyMethod:
         "accept": [StrOptions({"always", "if better", "if loss falls"})],
         "result": [StrOptions({"last", "best"})],
         "initial_mu": [StrOptions(set(SUMMARIES)), Interval(Real, 0, None, closed="neither")],
-        "node_solver": [
-            StrOptions({"newton", "liblinear", "liblinear-weighted"}),
-            HasMethods("bind"),
-        ],
+        "node_solver": [StrOptions(set(NODE_SOLVERS)), HasMethods("bind")],
         "refine": ["boolean", DirectForm],
     }
 
-    __repr__ = repr_of_changes
+    _named_parts: ClassVar[dict] = {"node_solver": NODE_SOLVERS, "refine": {True: DirectForm()}}
 
     def __post_init__(self):
-        check_fields(self)
+        super().__post_init__()
         if isinstance(self.refine, DirectForm) and self.refine.n_init != DirectForm.n_init:
             raise ValueError(
                 "n_init of the DirectForm that refines would not be used: the initial trees are "
@@ -263,7 +267,7 @@ class PenaltyMethod:
 
 
 @dataclass(frozen=True)
-class Oblique:
+class Oblique(Part):
     """Splits by weighted sums of features.
 
     Attributes
@@ -295,7 +299,7 @@ class Oblique:
 
 
 @dataclass(frozen=True)
-class AxisAligned:
+class AxisAligned(Part):
     """Splits by single features, ``x_j <= threshold``. The attributes are those of `Oblique`.
 
     Parameters

@@ -19,15 +19,15 @@ from ..initial_trees.builders import (
 from ..initial_trees.cart import Cart
 from ..objectives import KMeans, KMedians, KMedoids, Labels, Objective, SphericalKMeans
 from ..penalties import Penalty, SquaredError, ZeroOne
-from ..solvers import (
-    Exact,
-    Liblinear,
-    Newton,
-    NodeSolver,
-    WeightedLiblinear,
-    check_supported,
+from ..solvers import Exact, NodeSolver, check_supported
+from .algorithms import (
+    NODE_SOLVERS,
+    SPLIT_KINDS,
+    AxisAligned,
+    DirectForm,
+    Oblique,
+    PenaltyMethod,
 )
-from .algorithms import SPLIT_KINDS, AxisAligned, DirectForm, Oblique, PenaltyMethod
 from .choose import Goal
 
 
@@ -71,11 +71,6 @@ OBJECTIVES = {
 }
 ZERO_ONE = ZeroOne()
 PENALTIES = {"zero-one": ZERO_ONE, "squared": SquaredError()}
-NODE_SOLVERS = {
-    "liblinear": Liblinear(),
-    "liblinear-weighted": WeightedLiblinear(),
-    "newton": Newton(),
-}
 EFFORTS = {
     "none": Effort(0, 0, 0.0, 0),
     "auto": Effort(0, 0, 4e6, 1),

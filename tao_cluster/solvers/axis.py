@@ -11,6 +11,7 @@ from greedy.exkmc import expand_tree
 
 from .._utils.jit import jit
 from .._utils.matrices import canonical_csr, row_size, spaced_rows
+from .._utils.options import Part
 from ..tree import Split
 from ..tree.margins import TIE, Gap, with_widest_gap
 from ..tree.routing import kernel_arrays
@@ -30,7 +31,7 @@ _MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000
 
 
 @dataclass(frozen=True)
-class Axis(NodeSolver):
+class Axis(Part, NodeSolver):
     """Solver for axis-aligned nodes: it finds the best test of one feature (KDD'22, section 8).
 
     The solver minimises the weighted 0/1 loss of the node over all features, thresholds and both

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from .._utils.jit import jit
 from .._utils.matrices import row_size, spaced_rows
+from .._utils.options import Part
 from ..tree import Split
 from ..tree.margins import TIE, with_widest_gap
 from ..tree.routing import kernel_arrays, project
@@ -31,7 +32,7 @@ _BLOCK_VALUES = 200_000  # number of stored values of sparse rows that are copie
 
 
 @dataclass(frozen=True)
-class Exact(NodeSolver):
+class Exact(Part, NodeSolver):
     """Coordinate descent on the weighted 0/1 loss plus a penalty per parameter.
 
     The logistic loss is only a surrogate for the loss that a tree minimises. As a function of one

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from .._utils.matrices import power_of_two, variances
+from .._utils.options import Part
 from ..tree import Split
 from .base import NodeSolver, Status, repeats_of
 
@@ -38,7 +39,7 @@ _L1_PENALTY = {"penalty": "l1"} if _IS_NAMED else {"l1_ratio": 1.0}
 
 
 @dataclass(frozen=True)
-class Liblinear(NodeSolver):
+class Liblinear(Part, NodeSolver):
     """L1-regularised logistic regression by liblinear-official (`-s 6 -B 1 -R`).
 
     This is the solver of the KDD'22 paper and the reference for ours. The threshold is not
@@ -139,7 +140,7 @@ class _BoundLiblinear:
 
 
 @dataclass(frozen=True)
-class WeightedLiblinear(NodeSolver):
+class WeightedLiblinear(Part, NodeSolver):
     """L1-regularised logistic regression with instance weights by scikit-learn's LIBLINEAR.
 
     The copy of LIBLINEAR in scikit-learn has instance weights, unlike the original. It penalises

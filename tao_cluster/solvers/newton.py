@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._utils.options import Part
 from ..tree import Split
 from . import newton_loss, newton_model
 from .base import NodeSolver, Status
@@ -55,7 +56,7 @@ _SAMPLE_WORK = 10.0
 
 
 @dataclass(frozen=True)
-class Newton(NodeSolver):
+class Newton(Part, NodeSolver):
     """Proximal Newton solver with working sets, warm starts and instance weights.
 
     The method is newGLMNET (Yuan, Ho & Lin 2012) on a working set of features. Each step computes
