@@ -111,6 +111,15 @@ def skip_member(app, kind, name, member, skip, options):
     return skip or not module.startswith(("tao_cluster", "greedy"))
 
 
+def summary_of_delegates(app, kind, name, thing, options, lines):
+    """Show the summary of a method that is a function of a module, and link to the function."""
+    del app, name, options
+    if kind == "method" and thing.__qualname__ == thing.__name__:
+        home = ".".join(thing.__module__.split(".")[:2]).removesuffix(".saving")
+        summary = "\n".join(lines).strip().split("\n\n")[0]
+        lines[:] = [*summary.split("\n"), "", f"See :func:`{home}.{thing.__name__}`.", ""]
+
+
 def parts_from_elsewhere(app, name, source):
     """Show CONTRIBUTING.md and CHANGELOG.md as pages, and the results if there are any."""
     del app
@@ -133,4 +142,5 @@ def setup(app):
     """Connect the functions above to the events of Sphinx."""
     app.connect("builder-inited", copy_notebooks)
     app.connect("autodoc-skip-member", skip_member)
+    app.connect("autodoc-process-docstring", summary_of_delegates)
     app.connect("source-read", parts_from_elsewhere)

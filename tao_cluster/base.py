@@ -22,6 +22,7 @@ from ._utils.matrices import check_rows
 from ._utils.options import NestedParameters, with_plain_numbers
 from ._utils.threads import one_thread
 from ._utils.warnings import warn
+from .facade import Facade
 from .objectives.base import cluster_sums
 from .problem.inputs import (
     Inputs,
@@ -35,7 +36,6 @@ from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
 from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline
 from .tree.leaf_size import LeafSize
-from .tree.readable import Readable
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import feature_importances, stds_and_gaps
 
@@ -265,7 +265,7 @@ class _FittedClustering(TransformerMixin):
 class TreeClustering(
     NestedParameters,
     _FittedClustering,
-    Readable,
+    Facade,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     BaseEstimator,

@@ -42,6 +42,14 @@ _CONSTRAINTS = {
     "verbose": ["verbose"],
 }
 
+# Strings that stand for objects whose settings can be set as nested parameters. "published" is left
+# out, because it also sets the initial trees.
+_NAMED_PARTS = {
+    "algorithm": {name: ALGORITHMS[name] for name in ("direct", "penalty")},
+    "objective": OBJECTIVES,
+    "split": SPLIT_KINDS,
+}
+
 
 def _has_histograms(estimator):
     """Return whether leaves store a histogram over the clusters, or will store one after `fit`."""
@@ -279,12 +287,7 @@ class TAOClustering(TreeClustering):
     """
 
     _parameter_constraints: ClassVar[dict] = _CONSTRAINTS
-    # "published" is left out: it also sets the initial trees, and has no settings of its own.
-    _named_parts: ClassVar[dict] = {
-        "algorithm": {name: ALGORITHMS[name] for name in ("direct", "penalty")},
-        "objective": OBJECTIVES,
-        "split": SPLIT_KINDS,
-    }
+    _named_parts: ClassVar[dict] = _NAMED_PARTS
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 
 # From the lowest layer to the highest: a module imports its own layer and layers below it.
 LAYERS = (
-    {"_utils", "tree"},
+    {"_utils", "facade", "tree"},
     {"objectives", "penalties", "problem", "reference"},
     {"base"},
     {"greedy"},
@@ -31,7 +31,7 @@ LAYERS = (
 FACES = {"tao_cluster", "greedy"}  # their __init__.py loads names and submodules at first use
 
 # The facade: methods of trees and of estimators that only call functions of higher layers.
-FACADE = "tao_cluster.tree.readable"
+FACADE = "tao_cluster.facade"
 
 MOST_LINES, MOST_LINES_OF_A_CLASS = 700, 300
 

@@ -1,11 +1,18 @@
-"""scikit-learn's checks of further settings of TAOClustering; those that fail, with the reason."""
+"""scikit-learn's checks: of further settings of TAOClustering, and of frames as output.
 
+Checks that fail are listed with the reason.
+"""
+
+import inspect
 import warnings
+from unittest import SkipTest
 
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import check_clustering, parametrize_with_checks
 
+import greedy
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 from tao_cluster.objectives import KMedians, KMedoids, SphericalKMeans
 
@@ -40,6 +47,24 @@ FURTHER = [
 ]
 
 
+GREEDY = [cls for cls in map(greedy.__getattr__, greedy.__all__) if inspect.isclass(cls)]
+OUTPUT_CHECKS = [
+    estimator_checks.check_set_output_transform,
+    estimator_checks.check_set_output_transform_pandas,
+    estimator_checks.check_global_output_transform_pandas,
+    estimator_checks.check_set_output_transform_polars,
+    estimator_checks.check_global_set_output_transform_polars,
+]
+
+
+class Renamed(TAOClustering):
+    """A subclass with a `transform` of its own."""
+
+    def transform(self, X):
+        """Return the distances, each divided by ten."""
+        return super().transform(X) / 10
+
+
 def expected_failures(estimator):
     """The checks that an estimator fails, with the reason of each."""
     objective = type(estimator.objective).__name__
@@ -62,6 +87,19 @@ def test_scikit_learn_conventions_of_further_settings(estimator, check):
 @pytest.mark.parametrize("objective", ["kmedoids", "kmedians", "spherical"])
 def test_no_cluster_is_lost_to_noise(objective):
     check_clustering("TAOClustering", TAOClustering(3, objective=objective, **_SMALL))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", OUTPUT_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("cls", [TAOClustering, Renamed, *GREEDY])
+def test_set_output_and_the_global_configuration_choose_the_form_of_distances(cls, check):
+    estimator = cls(2, **_SMALL) if issubclass(cls, TAOClustering) else cls(2)
+    if hasattr(estimator, "n_init"):
+        estimator.set_params(n_init=1)
+    try:
+        run(estimator, lambda estimator: check(cls.__name__, estimator))
+    except SkipTest as error:  # polars is not installed
+        pytest.skip(str(error))
 
 
 def run(estimator, check):

@@ -7,15 +7,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import assert_same_fit, small
+from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
 
+import greedy
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree
 from tao_cluster import objectives as objectives_module
-from tao_cluster.initial_trees.builders import Bisecting, Centroids
-from tao_cluster.solvers import Liblinear, Newton, Status
+from tao_cluster.initial_trees import Bisecting, Centroids, Random
+from tao_cluster.initial_trees.cart import Cart
+from tao_cluster.optimize.split_kinds import AxisAligned, Oblique
+from tao_cluster.penalties import SquaredError as SquaredErrorPenalty
+from tao_cluster.penalties import ZeroOne
+from tao_cluster.solvers import Axis, Exact, Liblinear, Newton, Status, WeightedLiblinear
 from tao_cluster.tree import Split
 
 # ---------------------------------------------------------------- parameters
@@ -254,6 +262,122 @@ def test_settings_that_would_not_be_used_raise():
         DirectForm(search="thorough", relax=False)
     with pytest.raises(ValueError, match="n_init=True is a boolean"):
         DirectForm(n_init=True)
+
+
+# ---------------------------------------------------------------- nested parameters
+
+PARTS = [
+    *(DirectForm(), PenaltyMethod(), PenaltyMethod(penalty=SquaredErrorPenalty())),
+    *(objectives_module.KMeans(), objectives_module.KMedians(), objectives_module.KMedoids()),
+    *(objectives_module.SphericalKMeans(), objectives_module.Labels()),
+    *(objectives_module.KCenter(), objectives_module.Spacing()),
+    *(Newton(), Liblinear(), WeightedLiblinear(), Axis(), Exact(), ZeroOne()),
+    *(Oblique(), AxisAligned(), Bisecting(), Random(), Centroids(), Cart(4)),
+]
+HOLDERS = [
+    TAOClustering(),
+    TAOClustering(algorithm="penalty", objective="kmedoids", split="axis"),
+    TAOClustering(algorithm=DirectForm(node_solver=Newton()), objective="kmedians"),
+    TAOClustering(algorithm=PenaltyMethod(node_solver="liblinear"), init=Bisecting(3)),
+    TAOClustering(init=greedy.ExKMC(max_leaves=9), reference=KMeans(3)),
+    greedy.CART(objective=objectives_module.KMedians()),
+    objectives_module.AlternatingClustering(3, objectives_module.KMedoids()),
+]
+_CHANGED = {
+    bool: lambda value: not value,
+    int: lambda value: value + 1,
+    float: lambda value: value + 0.25,
+}
+
+
+def changeable(holder):
+    """The nested parameters of numbers, each with another value."""
+    for name, value in holder.get_params().items():
+        # A DirectForm that refines has no initial trees of its own.
+        if "__" in name and not name.endswith("refine__n_init") and type(value) in _CHANGED:
+            yield name, _CHANGED[type(value)](value)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_parts_have_parameters_and_never_change(part):
+    before = repr(part)
+    assert clone(part) == part
+    assert type(part)(**part.get_params(deep=False)) == part
+    assert part.set_params(**part.get_params()) == part
+    for name, value in part.get_params(deep=False).items():
+        if type(value) in _CHANGED:
+            other = part.set_params(**{name: _CHANGED[type(value)](value)})
+            assert other.get_params()[name] == _CHANGED[type(value)](value) != value
+    with pytest.raises(ValueError, match=f"'colour' for {type(part).__name__}. Valid"):
+        part.set_params(colour=1)
+    assert repr(part) == before
+
+
+@pytest.mark.parametrize("holder", HOLDERS, ids=repr)
+def test_nested_parameters_change_alone(holder):
+    assert list(changeable(holder))
+    for name, value in changeable(holder):
+        model, before = clone(holder), holder.get_params()
+        assert model.set_params(**{name: value}) is model
+        after = {key: repr(v) for key, v in model.get_params().items()}
+        assert after.pop(name) == repr(value)
+        inside = [key for key in after if name.startswith(f"{key}__")]  # these have the setting
+        assert all(after.pop(key) != repr(before[key]) for key in inside)
+        assert after == {key: repr(v) for key, v in before.items() if key in after}
+        assert {key: repr(v) for key, v in holder.get_params().items()} == {
+            key: repr(v) for key, v in before.items()
+        }
+        assert repr(clone(model).get_params()) == repr(model.get_params())
+
+
+def test_strings_stand_for_objects_with_parameters(X):
+    model = small().set_params(
+        algorithm__n_init=2, algorithm__node_solver__tol=0.01, objective__n_init=3
+    )
+    algorithm = DirectForm(n_init=2, node_solver=Newton(tol=0.01))
+    assert (model.algorithm, model.objective) == (algorithm, objectives_module.KMeans(3))
+    given = small(algorithm=algorithm, objective=objectives_module.KMeans(n_init=3))
+    assert_same_fit(model.fit(X), given.fit(X))
+    model.set_params(objective="kmedoids", objective__metric="cosine")
+    assert model.objective == objectives_module.KMedoids("cosine")
+    model.set_params(split="axis", split__midpoints=False)
+    assert model.split == AxisAligned(midpoints=False)
+    model.set_params(algorithm="penalty", algorithm__refine__relax=False)
+    assert model.algorithm == PenaltyMethod(refine=DirectForm(relax=False))
+    same = TAOClustering(algorithm="direct")
+    assert same.set_params(**same.get_params()).algorithm == "direct"
+    assert TAOClustering().get_params()["algorithm__n_init"] == DirectForm().n_init
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"algorithm__n_inits": 2}, "Invalid parameter 'n_inits' for DirectForm. Valid parameters"),
+        ({"objective__metric": "l1"}, r"'metric' for KMeans. .* are: \['n_init'\]"),
+        ({"algorithms__n_init": 2}, "'algorithms' for TAOClustering. Valid parameters are"),
+        ({"n_clusters__n_init": 2}, "n_clusters=8 has no parameters, so n_clusters__n_init"),
+        ({"algorithm": "published", "algorithm__n_init": 2}, "algorithm='published' has no para"),
+        ({"init": "bisecting", "init__depth": 2}, "init='bisecting' has no parameters"),
+        ({"algorithm__n_init": 0}, "'n_init' parameter of DirectForm must be an int"),
+        ({"depth": 2, "algorithm__relax": False, "algorithm__search": "fast"}, "needs relax=True"),
+    ],
+)
+def test_bad_nested_parameters_change_nothing(parameters, sentence):
+    model = TAOClustering()
+    with pytest.raises(ValueError, match=sentence):
+        model.set_params(**parameters)
+    assert model.get_params() == TAOClustering().get_params()
+
+
+def test_searches_and_pipelines_set_nested_parameters(X):
+    search = GridSearchCV(small(), {"algorithm__n_init": [1, 3]}, cv=2).fit(X)
+    assert [each["algorithm__n_init"] for each in search.cv_results_["params"]] == [1, 3]
+    n_init = search.best_params_["algorithm__n_init"]
+    assert search.best_estimator_.algorithm == DirectForm(n_init=n_init)
+    pipeline = Pipeline([("scale", PCA()), ("tree", TAOClustering())])
+    pipeline.set_params(tree__algorithm__n_init=2, tree__objective__n_init=1)
+    assert pipeline["tree"].algorithm == DirectForm(n_init=2)
+    assert pipeline.get_params()["tree__objective__n_init"] == 1
 
 
 @pytest.mark.parametrize("name", ["n_init", "relax", "penalty", "refine", "search", "max_rows"])

@@ -15,8 +15,8 @@ from sklearn.utils import _safe_indexing
 from .._utils.frames import are_default, display_names, displayed, fitted_names
 from .._utils.matrices import FLOATS, check_rows, checked_array
 from .._utils.warnings import listed
+from ..facade import Facade
 from ..tree import tree_of
-from ..tree.readable import Readable
 from .names import (
     Indicator,
     Numbered,
@@ -39,7 +39,7 @@ from .trees import raw_gaps, raw_stds, raw_tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RawView(Readable):
+class RawView(Facade):
     """A fitted pipeline that shows its tree in the raw columns; :func:`raw_view` returns it.
 
     The features of the tree are the numeric raw columns that the steps use, and one 0/1 feature

@@ -236,12 +236,12 @@ def _lazily(X, model, method):
     use = getattr(plain, method)
     if isinstance(X, da.Array):
         X = by_rows(X, "X", 2)
-        empty = use(np.ones((1, X.shape[1])))[:0]
+        empty = np.asarray(use(np.ones((1, X.shape[1]))))[:0]
         shape = {"chunks": (X.chunks[0], empty.shape[1:])} if empty.ndim == 2 else {"drop_axis": 1}
         options = {"dtype": empty.dtype, "meta": empty, **shape}
         return X.map_blocks(_of_block, dask.delayed(plain), method, empty, **options)
     if isinstance(X, dd.DataFrame):
-        empty = use(pd.DataFrame(np.ones((1, len(X.columns))), columns=X.columns))[:0]
+        empty = np.asarray(use(pd.DataFrame(np.ones((1, len(X.columns))), columns=X.columns)))[:0]
         meta = _of_block(X._meta, plain, method, empty)
         return X.map_partitions(_of_block, dask.delayed(plain), method, empty, meta=meta)
     return use(X)
@@ -252,7 +252,8 @@ def _of_block(X, model, method, empty):
 
     `empty` is the result for blocks without rows, since estimators reject them.
     """
-    result = getattr(model, method)(X) if X.shape[0] else empty
+    # Distances are a frame if `set_output` of the estimator or the configuration asks for one.
+    result = np.asarray(getattr(model, method)(X)) if X.shape[0] else empty
     if not isinstance(X, pd.DataFrame):
         return result
     if result.ndim == 1:

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.matrices import check_rows
+from ..facade import Facade
 from . import routing
-from .readable import Readable
 from .serialization import from_plain, from_text, to_plain
 from .shape import Shape, check_n_features, check_nodes, check_splits, frozen, pruned
 
@@ -28,7 +28,7 @@ _DTYPES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tree(Shape, Readable):
+class Tree(Shape, Facade):
     """A binary decision tree, oblique or axis-aligned, whose leaves are clusters.
 
     Decision node i sends a row x to the left iff w_i.x <= threshold_i. Node 0 is the root, and

@@ -13,15 +13,15 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import tao_cluster
 from greedy import IMM
-from tao_cluster import Tree, explanations, export, page, plot, saving
+from tao_cluster import Tree, explanations, export, page, plot
 from tao_cluster.export import Indicator
 from tao_cluster.inspection.palette import cluster_color
 from tao_cluster.plot import plot_tree
 from tao_cluster.plot.layout import Layout
 from tao_cluster.plot.style import drawn_with
 from tao_cluster.plot.tree import UpperTree
-from tao_cluster.tree.readable import Readable
 
 
 @pytest.fixture(autouse=True)
@@ -207,23 +207,29 @@ def test_bad_options(stairs, options, message):
         plot_tree(stairs, **options)
 
 
-METHODS = [name for name in vars(Readable) if not name.startswith("_")]
+METHODS = [
+    *("to_text", "to_rules", "to_dot", "to_sql", "to_onnx", "to_dataframe", "to_html", "plot"),
+    *("explain", "nearest_change", "cluster_table", "cluster_profile", "save"),
+]
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_methods_show_the_parameters_of_their_functions(name):
-    homes = (export, page, explanations, saving)
+def test_methods_show_the_parameters_and_the_help_of_their_functions(name, stairs):
+    homes = (export, page, explanations, tao_cluster)
     found = [getattr(home, name) for home in homes if hasattr(home, name)]
     function = plot.plot_tree if name == "plot" else found[0]
     _, *expected = inspect.signature(function).parameters.values()
-    _, *shown = inspect.signature(getattr(IMM, name)).parameters.values()
-    assert [str(parameter) for parameter in shown] == [str(parameter) for parameter in expected]
+    for model in (stairs, IMM(3)):
+        method = getattr(model, name)
+        assert list(inspect.signature(method).parameters.values()) == expected
+        assert inspect.getdoc(method) == inspect.getdoc(function)
+    assert inspect.signature(getattr(IMM, name)) == inspect.signature(function)
 
 
 def test_plot_takes_rows_by_position_and_names_unknown_options(stairs, tmp_path):
     X = np.array([[0.0, 0], [3.0, 0.5], [1.5, 0]])
     assert texts_of(stairs.plot(X)) == texts_of(plot_tree(stairs, X=X))
-    for draw in (stairs.plot, Readable.plot.__get__(stairs), lambda **o: plot_tree(stairs, **o)):
+    for draw in (stairs.plot, lambda **o: plot_tree(stairs, **o)):
         with pytest.raises(TypeError, match="colour"):
             draw(colour="red")
     names = [*inspect.signature(plot.save_tree).parameters]
