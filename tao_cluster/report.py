@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._utils.matrices import check_kind, check_rows
-from .columns.levels import levels_of
-from .columns.names import printable
+from .columns.names import levels_of, printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
 from .tree.conditions import Condition, level_sets

@@ -1,1 +1,77 @@
-"""The command line `tao-cluster`."""
+"""The command line `tao-cluster`: its parser, one error message and an exit code per failure."""
+
+import argparse
+import sys
+import warnings
+
+from sklearn.datasets import load_digits
+
+from .. import __version__
+from ..comparison import compare
+from ..estimator import TAOClustering
+from .arguments import add_command, place, warn
+from .fitting import add_parsers as add_fits
+from .folder import check_free
+from .using import PICTURES
+from .using import add_parsers as add_uses
+
+
+def main(argv=None):
+    """Run the command line; return exit code 0, 2 after an error, or 130 after an interruption."""
+    options = _parser().parse_args(argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: warn(f"warning: {message}")
+            options.run(options)
+    except KeyboardInterrupt:
+        warn("interrupted.")
+        return 130
+    except BrokenPipeError:  # the reader of the output, for example `head`, has stopped
+        sys.stderr.close()
+        return 0
+    except (ValueError, OSError, ImportError, MemoryError) as error:
+        reason = "there is not enough memory. " if isinstance(error, MemoryError) else ""
+        warn(f"error: {reason}{error}")
+        return 2
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="tao-cluster", description="Explainable clustering by decision trees."
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    text = "compare methods on the digits of scikit-learn and draw a tree"
+    demo = add_command(commands, "demo", text, _demo)
+    picture = "file of the picture (default: %(default)s)"
+    demo.add_argument("--out", type=place, default="tao_digits.png", help=picture)
+    add_fits(commands)
+    add_uses(commands)
+    return parser
+
+
+def _demo(options):
+    """Compare methods on digits, print one table and draw the sparsest oblique tree."""
+    out = options.out
+    if out.suffix.lower() not in PICTURES:
+        raise ValueError(f"{out}: expected a picture file, .png, .pdf or .svg.")
+    check_free([out], force=True)
+    X, n_clusters = load_digits().data / 16, 10
+    lambdas = (0.3, 2.0, 8.0)  # the last one is drawn
+    methods = {"CART": "cart", "IMM": "imm", "ExGreedy": "exgreedy", "ExShallow": "exshallow"}
+    methods |= {"ExKMC": "exkmc", "TAO axis": "tao-axis"}
+    published = TAOClustering(lambda_=lambdas[0], algorithm="published")
+    methods |= {f"TAO as published, lambda={lambdas[0]:g}": published, "TAO oblique": "tao"}
+    print(f"digits: {len(X)} images of 8x8 pixels in [0, 1], {n_clusters} clusters")
+    budgets = {"leaves": [n_clusters, 4 * n_clusters]}
+    found = compare(X, n_clusters, methods, budgets=budgets, lambdas=lambdas)
+    print(found)
+
+    *_, model = found.models.values()
+    title = (
+        f"digits, lambda={model.lambda_:g}: cost {model.cost_increase_:.2f} % above k-means with "
+        f"{model.tree_.n_leaves} leaves and {model.tree_.n_nonzero} weights"
+    )
+    model.plot(X=X, image_shape=(8, 8), title=title).figure.savefig(out)
+    print(f"\nThe last tree is drawn in {out}")

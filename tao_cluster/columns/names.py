@@ -1,6 +1,7 @@
-"""Names of features: printable forms, and names of encoded and of imputed columns."""
+"""Names of features: printable and short forms, names of encoded and imputed columns, levels."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from numbers import Number
@@ -10,6 +11,7 @@ import pandas as pd
 
 from .._utils.frames import fitted_names
 from ..tree import tree_of
+from ..tree.conditions import LevelFeature
 
 # Control characters, line and paragraph separators, marks that change the direction of text,
 # surrogates (which cannot be encoded), and characters that XML forbids.
@@ -17,6 +19,14 @@ _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufdd0-\ufdef"
     "\ufffe\uffff]"
 )
+
+MARK = "…"  # it replaces the beginning of names in displays
+_LONG = 24  # only names with more characters are abbreviated
+_LEAST = 10  # least number of characters of a shared beginning
+_MOST = 200  # longest beginning that is looked for, in characters
+_ENDS = re.compile(r"[\s_.:/-]+")  # a beginning ends behind one of these characters
+
+_DELIMITER = re.compile("[,{}]")  # a level with one of these characters is quoted in a set
 
 
 def printable(text):
@@ -239,3 +249,138 @@ def _printable_name(name):
 def has_indicators(names):
     """Return whether any name is an Indicator, the name of a one-hot encoded category."""
     return not isinstance(names, Numbered) and any(isinstance(name, Indicator) for name in names)
+
+
+def levels_of(model, names):
+    """Return the features of a model that stand for the levels of a categorical column.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator, or RawView of a pipeline
+    names : sequence of str
+        Names of its features. Those of levels are of the type :class:`.Indicator`.
+
+    Returns
+    -------
+    dict of LevelFeature, by feature
+        A feature is left out if it had negative values in the fit, as after centring, if another
+        feature stands for the same level, or if a row can have several of the levels of its column.
+        A missing value has two if an imputer fills it in and marks it, too.
+    """
+    if not has_indicators(names):
+        return {}
+    columns = {}
+    for j, name in enumerate(names):
+        if isinstance(name, Indicator):
+            columns.setdefault(name.column, []).append(j)
+    observed = getattr(model, "_column_range", None)
+    found = {}
+    for column, features in columns.items():
+        own = [names[j] for j in features]
+        if sum(name.has_missing for name in own) > 1:
+            continue
+        members = tuple(features) if _are_complete(own) else ()
+        times = Counter(repr(name.value) for name in own)
+        for j, name in zip(features, own, strict=True):
+            low, high = (0.0, 1.0) if observed is None else observed[:, j].tolist()
+            if times[repr(name.value)] == 1 and low >= 0:
+                found[j] = LevelFeature(column, high or 1.0, members)
+    return found
+
+
+def _are_complete(names):
+    """Return whether every row has the level of one of these features of a column.
+
+    This is known if an encoder combines infrequent levels: one feature is then 1 for all values
+    that are not listed, also for those that the fit has not seen.
+    """
+    rest = next((name for name in names if name.is_rest), None)
+    if rest is None:
+        return False
+    has_all = {*map(repr, rest.levels)} <= {repr(name.value) for name in names}
+    return has_all and any(name.has_missing for name in names)
+
+
+def levels_text(column, names, *, is_listed):
+    """Return the condition that a row has one of some levels of a column, or none of them.
+
+    Parameters
+    ----------
+    column : str
+    names : list of Indicator
+        Names of the levels. The list is empty for a condition that no row satisfies.
+    is_listed : bool
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> gold, free = Indicator("plan", "gold"), Indicator("plan", "free")
+    >>> print(levels_text("plan", [gold], is_listed=False))
+    plan is not gold
+    >>> print(levels_text("plan", [gold, free], is_listed=True))
+    plan in {gold, free}
+    """
+    if len(names) == 1:
+        return f"{printable(column)} is {'' if is_listed else 'not '}{names[0].level}"
+    return f"{printable(column)} {set_text(names, is_listed=is_listed)}"
+
+
+def set_text(names, *, is_listed):
+    """Return "in {gold, free}" or "not in {gold, free}" for the names of some levels."""
+    listed = ", ".join(
+        f"'{name.level}'" if _DELIMITER.search(name.level) else name.level for name in names
+    )
+    return f"{'' if is_listed else 'not '}in {{{listed}}}"
+
+
+@dataclass(frozen=True)
+class Abbreviation:
+    """A beginning of names that displays replace by "…".
+
+    Parameters
+    ----------
+    prefix : str, default=""
+        The beginning; empty if names are shown as they are.
+
+    Examples
+    --------
+    >>> questions = [f"How satisfied are you with your {part}?" for part in ("home", "work")]
+    >>> shorten = Abbreviation.from_names(questions)
+    >>> shorten("2*How satisfied are you with your home?"), shorten.note
+    ('2*…home?', '… stands for "How satisfied are you with your"')
+    """
+
+    prefix: str = ""
+
+    @classmethod
+    def from_names(cls, names):
+        """Find the beginning that saves the most characters in at least half of the long names.
+
+        Parameters
+        ----------
+        names : iterable of str
+        """
+        long = sorted({str(name) for name in names if len(name) > _LONG})
+        counts = Counter(
+            name[: found.end()]
+            for name in long
+            for found in _ENDS.finditer(name, 0, _MOST)
+            if _LEAST <= found.end() < len(name)
+        )
+        shared = [p for p, n in counts.items() if n >= 2 and 2 * n >= len(long)]
+        return cls(max(shared, key=lambda p: (counts[p] * len(p), p), default=""))
+
+    def __call__(self, text):
+        """Return a text that contains names, with the mark in place of the beginning."""
+        return text.replace(self.prefix, MARK) if self.prefix else text
+
+    @property
+    def note(self):
+        """The sentence that explains the mark to a reader; empty if nothing is left out."""
+        return f'{MARK} stands for "{self.prefix.strip()}"' if self.prefix else ""
+
+
+AS_THEY_ARE = Abbreviation()

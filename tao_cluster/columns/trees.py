@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from .._utils.floats import largest_float_where
 from ..tree import Tree
+from ..tree.conditions import largest_float_where
 from .steps import UnsupportedStepError
 
 

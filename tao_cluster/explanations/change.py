@@ -12,8 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from .._utils.frames import display_name
 from .._utils.matrices import as_array, check_rows
 from .._utils.warnings import listed
-from ..columns.levels import levels_text
-from ..columns.names import Indicator, printable, printable_names
+from ..columns.names import Indicator, levels_text, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
 from ..export.format import change_text
 from ..problem.levels import columns_with_prefix

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..columns.levels import levels_of, levels_text, set_text
-from ..columns.names import printable
+from ..columns.names import levels_of, levels_text, printable, set_text
 from ..columns.view import shown, some_rows
 from ..export.format import (
     comparison_text,

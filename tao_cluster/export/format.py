@@ -11,8 +11,7 @@ from numbers import Integral
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from ..columns.dialects import DIALECTS
-from ..columns.levels import levels_text
-from ..columns.names import Indicator, printable
+from ..columns.names import Indicator, levels_text, printable
 from ..tree.conditions import Bound
 
 _CONSTRAINTS = {

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..columns import dialects
 from ..columns.dialects import literal, signed
-from ..columns.levels import levels_of
-from ..columns.names import Indicator, Numbered, Numeric
+from ..columns.names import Indicator, Numbered, Numeric, levels_of
 from ..columns.readers import Level
 from ..columns.view import named
 from ..tree import tree_of

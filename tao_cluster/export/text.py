@@ -1,6 +1,6 @@
 """Trees as indented text, and as one rule per leaf."""
 
-from ..columns.levels import levels_of, levels_text
+from ..columns.names import levels_of, levels_text
 from ..columns.view import shown
 from ..report import report
 from ..tree import tree_of

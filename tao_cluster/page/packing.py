@@ -4,9 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import ranges, spaced_rows
-from ..columns.abbreviations import Abbreviation
-from ..columns.levels import levels_of
-from ..columns.names import printable
+from ..columns.names import Abbreviation, levels_of, printable
 from ..export.format import (
     condition_parts,
     count_text,

@@ -9,7 +9,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
 from ..columns.names import brief
-from .fonts import drawable
+from .style import drawable
 
 SMALLEST = 5.4  # smallest font size in points; text that does not fit at this size is cut
 _BREAKS = r" _/.,;:\-"  # a name may be broken behind one of these characters

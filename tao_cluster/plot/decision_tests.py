@@ -11,8 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import _num_samples
 
 from .._utils.matrices import spaced_rows
-from ..columns.abbreviations import Abbreviation
-from ..columns.names import Indicator, printable_lines
+from ..columns.names import Abbreviation, Indicator, printable_lines
 from ..columns.view import shown
 from ..export.format import tested_name, value_text
 from ..inspection.palette import cluster_color
@@ -20,10 +19,9 @@ from ..inspection.rows import Rows
 from ..report import check_weight, report
 from ..tree import tree_of
 from .boxes import name_lines, text_width, wrap
-from .fonts import drawable, make_drawable
 from .histograms import SHADE, stacks_of
 from .split_view import SplitView, condition_lines
-from .style import STYLE, drawn_with
+from .style import STYLE, drawable, drawn_with, make_drawable
 from .tree import abbreviation_of
 
 _SIZE, _PANEL = (6.4, 3.6), (2.9, 2.4)  # inches: a single picture, one picture of a grid

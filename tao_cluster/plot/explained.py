@@ -9,17 +9,15 @@ import scipy.sparse as sp
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ..columns.abbreviations import Abbreviation
-from ..columns.names import brief
+from ..columns.names import Abbreviation, brief
 from ..export.format import minus_signs, tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from ..inspection.rows import check_image_shape
 from .boxes import name_lines, text_width, wrap
 from .curves import COST, scale_costs
-from .fonts import drawable, make_drawable
 from .glyphs import PALE, SIGNED
 from .split_view import number
-from .style import STYLE, drawn_with
+from .style import STYLE, drawable, drawn_with, make_drawable
 
 # In inches: width of a figure (_WIDTH), height of a bar (_LINE), height of the title and the axis
 # of one test (_AROUND). _DPI is in dots per inch.

@@ -6,8 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
-from ..columns.levels import levels_of, levels_text
-from ..columns.names import has_indicators, printable
+from ..columns.names import has_indicators, levels_of, levels_text, printable
 from ..export.format import more_text
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, tint
 from ..inspection.rows import Rows, picture_kind

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..columns.abbreviations import AS_THEY_ARE, Abbreviation
-from ..columns.names import brief
+from ..columns.names import AS_THEY_ARE, Abbreviation, brief
 from ..export.format import (
     bound_of,
     comparable_texts,

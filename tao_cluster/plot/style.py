@@ -1,11 +1,23 @@
-"""The style of pictures, as a context in which they are drawn."""
+"""Style of pictures: parameters of Matplotlib, and fonts for what the default font lacks, or □."""
 
+import functools
+import warnings
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import matplotlib as mpl
+from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+from matplotlib.text import Text
 
 STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}
 STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
+
+_REPLACEMENT = "\N{WHITE SQUARE}"
+_MOST_FONTS = 3  # largest number of additional fonts for one text
+_MOST_LISTED = 10  # number of characters that the warning lists
+_PREFERRED: tuple[str, ...] = ("Noto Sans CJK", "Noto Sans", "Source Han Sans", "WenQuanYi")
+_PREFERRED += ("Hiragino", "PingFang", "Yu Gothic", "Microsoft YaHei", "MS Gothic", "Malgun Gothic")
+_UNUSABLE = "Last Resort"  # it has a sign for every character, but not the characters
 
 
 @contextmanager
@@ -23,3 +35,101 @@ def drawn_with(parameters):
         yield
         is_interactive = mpl.is_interactive()
     mpl.interactive(is_interactive)
+
+
+class Drawable(NamedTuple):
+    """A text as it can be drawn.
+
+    Parameters
+    ----------
+    text : str
+        The text with □ in place of each character that no installed font has.
+    families : list of str
+        Names of the fonts that are needed besides the default font.
+    lost : set of str
+        The replaced characters.
+    """
+
+    text: str
+    families: list[str]
+    lost: set[str]
+
+
+def drawable(text):
+    """Return a text as it can be drawn with the installed fonts: Drawable."""
+    if text.isascii():
+        return Drawable(text, [], set())
+    lacking = frozenset(c for c in text if not c.isspace()) - _characters(_default_font())
+    if not lacking:
+        return Drawable(text, [], set())
+    families, lost = _additional_fonts(lacking, len(fontManager.ttflist))
+    return Drawable("".join(_REPLACEMENT if c in lost else c for c in text), families, {*lost})
+
+
+def make_drawable(artist, names=()):
+    """Give each text below an artist the fonts that it needs.
+
+    Parameters
+    ----------
+    artist : matplotlib artist
+    names : iterable of str
+        Texts of which :func:`drawable` was drawn already; the warning counts their characters, too.
+
+    Warns
+    -----
+    UserWarning
+        If no installed font has some characters. There is one warning for all of them.
+    """
+    lost = set().union(*(drawable(name).lost for name in names))
+    for text in artist.findobj(Text):
+        found = drawable(text.get_text())
+        if found.families or found.lost:
+            text.set_text(found.text)
+            text.set_fontfamily([*text.get_fontfamily(), *found.families])
+            lost |= found.lost
+    if lost:
+        listed = "".join(sorted(lost)[:_MOST_LISTED]) + ("…" if len(lost) > _MOST_LISTED else "")
+        warnings.warn(
+            f"No installed font has the characters {listed!r}; the picture shows {_REPLACEMENT} "
+            "instead. Install a font that has them, such as Noto Sans CJK, or pass its file to "
+            "matplotlib.font_manager.fontManager.addfont.",
+            stacklevel=2,
+        )
+
+
+def _default_font():
+    """Return the path of the font that matplotlib uses for the family "sans-serif"."""
+    return findfont(FontProperties(family=["sans-serif"]))
+
+
+@functools.lru_cache(512)
+def _characters(path):
+    """Return the characters of a font file: frozenset of str. It is empty for unreadable files."""
+    try:
+        return frozenset(map(chr, get_font(path).get_charmap()))
+    except (OSError, RuntimeError, ValueError):
+        return frozenset()
+
+
+@functools.lru_cache(512)
+def _additional_fonts(lacking, n_installed):
+    """Return the names of fonts that have as many of some characters as possible, and the rest.
+
+    The number of installed fonts is a part of the key of the cache.
+    """
+    del n_installed
+    paths = {
+        entry.name: entry.fname
+        for entry in fontManager.ttflist
+        if _UNUSABLE not in entry.name and entry.style == "normal"
+    }
+    order = sorted(paths, key=lambda name: (not name.startswith(_PREFERRED), name))
+    families = []
+    while lacking and len(families) < _MOST_FONTS:
+        best = max(order, key=lambda name: len(lacking & _characters(paths[name])), default=None)
+        covered = frozenset() if best is None else lacking & _characters(paths[best])
+        if not covered:
+            break
+        families.append(best)
+        lacking -= covered
+    return families, lacking

@@ -12,20 +12,18 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from sklearn.utils.validation import _num_samples
 
-from ..columns.abbreviations import AS_THEY_ARE, Abbreviation
-from ..columns.names import Indicator, Numbered, printable_lines
+from ..columns.names import AS_THEY_ARE, Abbreviation, Indicator, Numbered, printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
 from ..tree import Tree, tree_of
 from .boxes import Box, text_width, wrap
-from .fonts import make_drawable
 from .glyphs import Glyph, LeafView, choose_glyph
 from .layout import Layout
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
 from .split_view import SplitView
-from .style import drawn_with
+from .style import drawn_with, make_drawable
 
 _STYLE = {"font.size": 8, "font.family": "sans-serif"}
 _ORIENTATIONS = ("vertical", "horizontal")

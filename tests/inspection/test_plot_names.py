@@ -12,7 +12,7 @@ from matplotlib.font_manager import fontManager
 from matplotlib.patches import FancyBboxPatch, PathPatch
 
 from tao_cluster import Tree
-from tao_cluster.columns.abbreviations import Abbreviation
+from tao_cluster.columns.names import Abbreviation
 from tao_cluster.explanations import explain
 from tao_cluster.export import Indicator
 from tao_cluster.plot import plot_test, plot_tests, plot_tree
