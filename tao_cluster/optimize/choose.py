@@ -1,7 +1,7 @@
 """The choice of a tree: limits of size and cost, the knee of cost over size, and their use.
 
-A fit looks at trees of several sizes. :func:`choose` returns one of them. It is the only place
-where a limit (`max_parameters`, `max_cost_increase`, `max_leaves`) decides which tree a fit returns.
+A fit looks at trees of several sizes. :func:`choose` returns one of them. No other function decides
+by a limit (`max_parameters`, `max_cost_increase`, `max_leaves`) which tree a fit returns.
 """
 
 from dataclasses import dataclass
