@@ -24,7 +24,6 @@ from tao_cluster._utils.threads import (
     one_thread,
 )
 from tao_cluster._utils.warnings import InterruptedWarning, warn
-from tao_cluster.optimize.fit import until_interrupted
 
 ROOT = Path(__file__).parents[1]
 
@@ -122,24 +121,6 @@ def test_one_in_another_library_is_raised_at_once():
 
     assert steps_of(compute) == ["before"]
     assert steps_of(lambda done: [press(), done.append("whole")]) == ["whole"]
-
-
-def test_passes_end_with_the_best_so_far():
-    def passes():
-        for number in range(3):
-            yield number
-            if number == 1:
-                press()
-
-    with one_thread(), pytest.warns(ConvergenceWarning, match="best so far is kept"):
-        assert list(until_interrupted(check_each(passes()))) == [0, 1]
-
-
-def check_each(results):
-    """Results of work that checks for Ctrl-C."""
-    for result in results:
-        check_interrupted()
-        yield result
 
 
 def test_another_handler_stays_and_other_threads_have_none():
