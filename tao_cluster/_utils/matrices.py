@@ -294,7 +294,8 @@ def _warn_of_lost_digits(rows):
 
     The distance of a row x from a centre c is computed as |x|^2 - 2 x.c + |c|^2.
     """
-    means, spreads = mean_variance_axis(rows, axis=0)
+    with np.errstate(over="ignore"):  # a variance that overflows is large enough
+        means, spreads = mean_variance_axis(rows, axis=0)
     squares = means.astype(np.float64) ** 2
     if squares.sum() * _LEAST_SHARE > spreads.sum() > 0:
         warn(
