@@ -122,7 +122,22 @@ def read_table(path, reading=None, on_note=warn):
 
 @contextlib.contextmanager
 def cell_errors(path, frame=None):
-    """Context manager that adds the file, and the line of a wrong cell, to a ValueError."""
+    """Context manager that adds the file, and the line of a wrong cell, to a ValueError.
+
+    Parameters
+    ----------
+    path : path-like
+    frame : DataFrame, optional
+        The table of the file, from :func:`read_table`. Its index identifies the lines.
+
+    Examples
+    --------
+    >>> from tao_cluster.reading import cell_errors
+    >>> with cell_errors("people.csv"):
+    ...     raise ValueError("no column 'height'.")
+    Traceback (most recent call last):
+    ValueError: people.csv: no column 'height'.
+    """
     try:
         yield
     except UnreadableCellError as error:

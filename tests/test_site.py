@@ -41,9 +41,14 @@ MODULES = (
     "tao_cluster.report",
     "tao_cluster.solvers",
 )
-# Other modules use more of these two than users need.
+# Other modules use more of these than users need.
 PUBLIC = {
     "tao_cluster.columns": {"Numeric", "RawView", "TableReader", "raw_view"},
+    "tao_cluster.columns.readers": {
+        *("Number", "Level", "Written", "Date", "Clock"),
+        *("UnreadableCellError", "AmbiguousDatesError"),
+    },
+    "tao_cluster.reading": {"Reading", "cell_errors"},
     "tao_cluster.comparison": {"Comparison", "explains_labels"},
 }
 # Where README's links lead, which have to work on PyPI, too.

@@ -13,7 +13,7 @@ from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_moons
 
 from tao_cluster import TAOClustering
-from tao_cluster.inspection.palette import cluster_color
+from tao_cluster.plot import cluster_color
 from tao_cluster.plot import save_tree
 
 X, _ = make_moons(400, noise=0.06, random_state=0)

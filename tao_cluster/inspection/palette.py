@@ -100,7 +100,14 @@ _EQUAL_CONTRAST = 0.05 * (21**0.5 - 1)  # luminance with equal contrast to black
 def cluster_color(label):
     """Return the colour of a cluster as (red, green, blue), each from 0 to 1.
 
-    It does not depend on the number of clusters. Colours repeat after 64 clusters.
+    All pictures and pages use it. It does not depend on the number of clusters. Colours repeat
+    after 64 clusters.
+
+    Examples
+    --------
+    >>> from tao_cluster.plot import cluster_color
+    >>> cluster_color(0)
+    (0.0, 0.4, 0.8666666666666667)
     """
     text = _CLUSTERS[label % len(_CLUSTERS)]
     return tuple(int(text[i : i + 2], 16) / 255 for i in (1, 3, 5))

@@ -1,5 +1,6 @@
 """Pictures of trees, paths, histories and regions, drawn with matplotlib."""
 
+from ..inspection.palette import cluster_color
 from .curves import plot_history, plot_path, plot_tradeoff
 from .decision_tests import plot_test, plot_tests
 from .glyphs import Bars, Glyph, Image, Projection, Words
@@ -12,6 +13,7 @@ __all__ = [
     "Image",
     "Projection",
     "Words",
+    "cluster_color",
     "plot_history",
     "plot_path",
     "plot_regions",

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from command_line import main
 
-from tao_cluster.__main__ import main
 from tao_cluster.outofcore import blocks_of
 
 ROWS = np.arange(12.0).reshape(6, 2)

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import main
 
 from tao_cluster import TAOClustering, load, outofcore
-from tao_cluster.__main__ import main
-from tao_cluster.cli import large
 
 pytestmark = pytest.mark.filterwarnings("ignore:Column .* seems to name the rows")
 
@@ -22,7 +21,7 @@ OPTIONS = ["--out-of-core", "-k", "3", "--lambda", "2", "--depth", "3", "--seed"
 def rows(tmp_path, monkeypatch):
     """A table of numbers with names of rows and texts, as a file, a folder, and an array."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(large, "_MOST_ROWS", 130)
+    monkeypatch.setattr("tao_cluster.cli.large._MOST_ROWS", 130)
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 3, 900)
     frame = pd.DataFrame(

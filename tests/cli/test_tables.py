@@ -7,10 +7,10 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import main
 from sklearn.datasets import load_wine
 
 from tao_cluster import compare, load, table_pipeline
-from tao_cluster.__main__ import main
 
 
 @pytest.fixture

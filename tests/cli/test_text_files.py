@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tao_cluster.reading import Reading, cell_errors, read_table
-from tao_cluster.table import NA_VALUES, table_pipeline
+from tao_cluster import read_table, table_pipeline
+from tao_cluster.reading import Reading, cell_errors
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_words_for_missing_values_stay_in_string_columns(read):
     assert frame["d"].tolist() == ["", "None", "z", "z"]
     frame = read("a,b\n1,NA\n-99,None\n3,x\n", na_values=("", "-99"))
     assert frame["a"].isna().tolist() == [False, True, False]
-    assert "" in NA_VALUES
+    assert "" in Reading().na_values
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from command_line import main
 from sklearn.datasets import load_digits, load_wine
 
 from tao_cluster import load, table_pipeline
-from tao_cluster.__main__ import main
 from tao_cluster.export import to_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore:Column .* seems to name the rows")

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from tao_cluster.inspection.palette import linear
-
 _LMS = [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]
 _LAB = [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
 
@@ -37,3 +35,14 @@ def oklab(rgb, deficiency=None):
     if deficiency is not None:
         light = np.clip(light @ np.transpose(DEFICIENCIES[deficiency]), 0.0, 1.0)
     return np.cbrt(light @ np.transpose(_LMS)) @ np.transpose(_LAB)
+
+
+def luminance(rgb):
+    """Return the relative luminance of a colour, from 0 to 1, as WCAG 2.2 defines it."""
+    return float(linear(rgb) @ (0.2126, 0.7152, 0.0722))
+
+
+def linear(rgb):
+    """Return the linear intensities of sRGB colours."""
+    rgb = np.asarray(rgb)
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)

@@ -41,7 +41,6 @@ from sklearn.preprocessing import (
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering
-from tao_cluster._utils.frames import display_names
 from tao_cluster.columns import raw_view, shown
 from tao_cluster.explanations import cluster_profile, cluster_table, explain, nearest_change
 from tao_cluster.export import to_dot, to_rules, to_sql, to_text
@@ -412,7 +411,8 @@ def test_names_that_are_not_strings(wine, names):
     """A scaler does not store them, so they are those of the rows that are given."""
     named = pd.DataFrame(wine.to_numpy(), columns=pd.Index(names))
     pipeline = make_pipeline(StandardScaler(), IMM(3, random_state=0)).fit(named)
-    own = display_names(named)
+    parts = [name if isinstance(name, tuple) else (name,) for name in named]
+    own = [" / ".join(map(str, part)).removesuffix(" 00:00:00") for part in parts]
     unnamed = raw_view(pipeline)
     used = int(unnamed.tree_.split(0)[0][0])
     name = own[used]

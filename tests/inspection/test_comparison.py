@@ -17,7 +17,6 @@ from sklearn.preprocessing import scale
 from greedy import CART, IMM, ExKMC
 from tao_cluster import TAOClustering, Tree, compare
 from tao_cluster.comparison import DEFAULT_METHODS, FREE, METHODS, Comparison
-from tao_cluster.inspection.palette import method_look
 
 
 @pytest.fixture(autouse=True)
@@ -255,11 +254,18 @@ def test_picture_has_one_series_per_method(found):
         assert set(found.table["cost_increase_new"].dropna()) == set(drawn)
 
 
-def test_known_methods_have_looks_of_their_own():
-    looks = [method_look(method.title) for method in METHODS.values()]
-    assert None not in looks
-    assert len({look.color for look in looks}) == len(looks)
-    assert len({look[:2] for look in looks}) == len(looks)
+def test_known_methods_have_looks_of_their_own(wine):
+    X, _ = wine
+    model = IMM(3, random_state=0).fit(X)
+    known = [method.title for method in METHODS.values()]
+    looks = []
+    for titles in (known, ["mine", "other", *reversed(known)]):
+        lines = Comparison.from_models(dict.fromkeys(titles, model)).plot().lines
+        named = {line.get_label(): line for line in lines}
+        looks.append({name: (named[name].get_color(), named[name].get_marker()) for name in known})
+    assert looks[0] == looks[1]  # others do not change them
+    assert len(set(looks[0].values())) == len(known)
+    assert len({color for color, _ in looks[0].values()}) == len(known)
 
 
 def test_a_trace_lies_on_the_parameters_of_its_trees(found):

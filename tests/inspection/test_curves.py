@@ -9,8 +9,8 @@ from sklearn.base import clone
 from greedy import CART, IMM, ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, compare, tao_path
 from tao_cluster.comparison import Comparison
-from tao_cluster.inspection.palette import _LONG_NAMES, _METHODS, cluster_color
-from tao_cluster.plot import plot_history, plot_path, plot_regions, plot_tradeoff
+from tao_cluster.inspection.palette import _LONG_NAMES, _METHODS
+from tao_cluster.plot import cluster_color, plot_history, plot_path, plot_regions, plot_tradeoff
 from tao_cluster.plot.curves import SIZE_NAMES, STAGES, cost_label, plot_series
 
 

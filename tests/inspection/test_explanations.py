@@ -18,7 +18,6 @@ from greedy import IMM
 from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.explanations import cluster_profile, cluster_table, explain
 from tao_cluster.export import Indicator
-from tao_cluster.tree.split_statistics import split_stds
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +192,9 @@ def test_absence_is_a_reason():
     X = np.array([[5.0, 0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 3]])
     model = IMM(2, random_state=0).fit(X)
     model.tree_ = tree
-    model.split_stds_ = split_stds(tree, X, tree.apply(X))
+    visited = tree.decision_path(X).toarray().astype(bool)
+    stds = [X[visited[:, i]][:, tree.split(i)[0]].std(axis=0) for i in tree.decision_nodes]
+    model.split_stds_ = np.concatenate(stds)
     assert str(explain(model, [0, 0, 2], names)).startswith(
         "-0.5*god (-1) + graphics (0) + 2*windows (0) = -1 <= 0.1 -> left"
     )

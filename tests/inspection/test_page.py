@@ -11,21 +11,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
-from sight import DEFICIENCIES, oklab
+from matplotlib.colors import to_hex
+from sight import DEFICIENCIES, luminance, oklab
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExKMC
 from tao_cluster import DirectForm, TAOClustering, Tree, tao_path
 from tao_cluster.columns import Indicator
-from tao_cluster.inspection.palette import (
-    cluster_color,
-    hex_color,
-    luminance,
-    text_color,
-)
-from tao_cluster.inspection.rows import Rows
+from tao_cluster.inspection.palette import text_color
 from tao_cluster.page import to_frame, to_html
+from tao_cluster.plot import cluster_color
 
 
 def data_of(page):
@@ -117,7 +113,7 @@ def test_leaves_show_what_pictures_show(path, digits):
     digits_y = load_digits().target
     tree = path[0].tree_
     weight = np.arange(len(digits)) % 3.0
-    rows = Rows.from_data(tree, digits, digits_y, weight=weight)
+    leaf_of_row = tree.apply(digits)
     options = {"X": digits, "y": digits_y, "sample_weight": weight}
     facts = data_of(to_html(path[0], image_shape=(8, 8), **options))
     text = data_of(to_html(path[0], **options | {"X": sp.csr_matrix(digits)}))
@@ -126,9 +122,9 @@ def test_leaves_show_what_pictures_show(path, digits):
     for leaf in tree.leaves:
         found = facts["models"][0]["nodes"][leaf]
         image = np.frombuffer(base64.b64decode(found["top"]["image"]), np.uint8)
-        mean = np.average(digits, axis=0, weights=weight * (rows.leaf_of_row == leaf))
+        mean = np.average(digits, axis=0, weights=weight * (leaf_of_row == leaf))
         np.testing.assert_allclose(low + image / 255 * (high - low), mean, atol=0.5 / 255 + 1e-12)
-        share = np.bincount(digits_y, weight * (rows.leaf_of_row == leaf), 10)
+        share = np.bincount(digits_y, weight * (leaf_of_row == leaf), 10)
         np.testing.assert_allclose(found["classes"], share / share.sum(), rtol=1e-3)
         words = text["models"][0]["nodes"][leaf]["top"]
         assert words["of"][0] == np.argmax(mean)
@@ -446,5 +442,5 @@ def test_names_are_read_on_every_colour():
 
 def test_the_page_has_the_colours_of_the_pictures():
     clusters = data_of(to_html(TAOClustering(3, random_state=0).fit(load_wine().data)))["models"][0]
-    expected = [hex_color(cluster_color(k)) for k in range(3)]
+    expected = [to_hex(cluster_color(k)) for k in range(3)]
     assert [part["color"] for part in clusters["clusters"]] == expected

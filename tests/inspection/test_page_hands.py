@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_browser
+from sight import luminance
 
 from greedy import ExKMC
-from tao_cluster.inspection.palette import luminance
 from tao_cluster.page import to_frame, to_html
 
 pytestmark = pytest.mark.slow

@@ -14,9 +14,9 @@ from matplotlib.patches import FancyBboxPatch, StepPatch
 from sight import oklab
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree
-from tao_cluster.inspection.palette import NEGATIVE, POSITIVE, cluster_color
+from tao_cluster.inspection.palette import NEGATIVE, POSITIVE
 from tao_cluster.inspection.rows import Rows
-from tao_cluster.plot import plot_tree
+from tao_cluster.plot import cluster_color, plot_tree
 from tao_cluster.plot.boxes import fit, wrap
 from tao_cluster.plot.glyphs import SIGNED, Bars, Image, Words, choose_glyph
 from tao_cluster.plot.histograms import SHADE

@@ -17,8 +17,7 @@ import tao_cluster
 from greedy import IMM
 from tao_cluster import Tree, explanations, export, page, plot
 from tao_cluster.export import Indicator
-from tao_cluster.inspection.palette import cluster_color
-from tao_cluster.plot import plot_tree
+from tao_cluster.plot import cluster_color, plot_tree
 from tao_cluster.plot.layout import Layout
 from tao_cluster.plot.style import drawn_with
 from tao_cluster.plot.tree import UpperTree

@@ -11,9 +11,9 @@ from matplotlib.patches import StepPatch
 from tao_cluster import Tree, table_pipeline
 from tao_cluster.columns import raw_view
 from tao_cluster.export import Indicator
-from tao_cluster.inspection.palette import cluster_color
-from tao_cluster.plot import plot_test, plot_tests
-from tao_cluster.plot.histograms import SHADE
+from tao_cluster.plot import cluster_color, plot_test, plot_tests
+
+SHADE = "0.9"  # grey behind the rows that go left
 
 
 @pytest.fixture(autouse=True)

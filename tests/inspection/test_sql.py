@@ -9,8 +9,7 @@ import pytest
 from export_cases import AWKWARD, every_case, stump
 
 from tao_cluster import Tree
-from tao_cluster.columns.dialects import literal
-from tao_cluster.columns.names import Indicator
+from tao_cluster.columns import Indicator
 from tao_cluster.columns.readers import Level
 from tao_cluster.export import to_sql
 
@@ -41,12 +40,20 @@ def test_every_float_is_read_back():
     numbers += [*rng.uniform(0, 10, 3000), *rng.integers(0, 10**7, 3000) / 1e4, 1e-200, 1.7e308]
     # Literals of 17 digits that SQLite 3.40 reads one bit off.
     numbers += [7.993291774060443, 0.002105918464458939, 3934785317.807163, 46.68115508111973]
-    connection = sqlite3.connect(":memory:")
-    for start in range(0, len(numbers), 500):
-        part = [float(number) for number in numbers[start : start + 500]]
-        query = "SELECT " + ", ".join(map(literal, part))
-        assert list(connection.execute(query).fetchone()) == part
-    connection.close()
+    for start in range(0, len(numbers), 50):
+        thresholds = np.unique(numbers[start : start + 50])
+        n = len(thresholds)
+        # Node 2 j tests x <= thresholds[j] and has the leaf 2 j + 1 on its left.
+        left, right, label, threshold = np.full((4, 2 * n + 1), -1.0)
+        left[:-1:2], right[:-1:2] = range(1, 2 * n, 2), range(2, 2 * n + 1, 2)
+        label[1::2], label[-1] = range(n), n
+        threshold[:-1:2], threshold[1::2], threshold[-1] = thresholds, 0, 0
+        nodes = (each.astype(int) for each in (left, right))
+        tests = [([0], [1.0]), None] * n + [None]
+        steps = Tree.from_splits(*nodes, tests, threshold, label.astype(int), n_features=1)
+        x = np.concatenate([thresholds, np.nextafter(thresholds, np.inf)])
+        found = sqlite_labels(steps, x[:, None].tolist(), ["x"], None)
+        np.testing.assert_array_equal(found, np.searchsorted(thresholds, x))
 
 
 def test_null_only_where_a_test_on_the_path_meets_it():
