@@ -69,8 +69,8 @@ def subtree_levels(tree):
     return count
 
 
-def tidy_positions(tree, columns=None):
-    """Compute the position across the direction of growth and the level of every node.
+def tidy_positions(tree, columns):
+    """Compute the position of every node across the direction of growth.
 
     Parents are centred over their children, equal subtrees look equal, and the distance of two
     nodes of the same level is at least 1. Subtrees are moved together until their contours touch,
@@ -81,20 +81,14 @@ def tidy_positions(tree, columns=None):
     Parameters
     ----------
     tree : Tree
-    columns : Columns, default a single column
+    columns : Columns
 
     Returns
     -------
     x : float array of shape (n_nodes,), of which the smallest of each column is 0
-    level : int array of shape (n_nodes,)
+    place : float array of shape (n_nodes,)
+        x of the place in the first column where a moved node would be.
     """
-    columns = Columns.from_tree(tree) if columns is None else columns
-    x, _ = _positions(tree, columns)
-    return x, columns.level
-
-
-def _positions(tree, columns):
-    """Return x of each node, and x of the place in the first column where a moved node would be."""
     left, right = tree.children_left, tree.children_right
     is_folded = bool(columns.is_moved.any())
     levels = subtree_levels(tree) if is_folded else None
@@ -226,7 +220,7 @@ class Layout:
         """Centres of the nodes, places that moved nodes would have, starts of the columns."""
         columns = self._columns
         unit = self._size + self.space
-        x, place = (values * unit for values in _positions(self.tree, columns))
+        x, place = (values * unit for values in tidy_positions(self.tree, columns))
         width = np.zeros(columns.column.max() + 1)
         np.maximum.at(width, columns.column, x)
         before = columns.column[self.tree.parent]

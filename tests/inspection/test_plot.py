@@ -20,7 +20,7 @@ from tao_cluster.plot import cluster_color, plot_tree
 from tao_cluster.plot.boxes import fit, wrap
 from tao_cluster.plot.glyphs import SIGNED, Bars, Image, Words, choose_glyph
 from tao_cluster.plot.histograms import SHADE
-from tao_cluster.plot.layout import tidy_positions
+from tao_cluster.plot.layout import Columns, tidy_positions
 
 
 @pytest.fixture(autouse=True)
@@ -33,9 +33,11 @@ def close_figures():
 @given(seed=st.integers(0, 10_000), n_leaves=st.sampled_from([1, 2, 5, 20, 64]))
 def test_layout_is_tidy(seed, n_leaves):
     tree = random_tree(np.random.default_rng(seed), n_nodes=2 * n_leaves - 1)
-    x, depth = tidy_positions(tree)
+    columns = Columns.from_tree(tree)
+    x, _ = tidy_positions(tree, columns)
+    depth = tree.depth
     assert x.min() == 0
-    np.testing.assert_array_equal(depth, tree.depth)
+    np.testing.assert_array_equal(columns.level, depth)
     for level in range(depth.max() + 1):
         gaps = np.diff(np.sort(x[depth == level]))
         assert np.all(gaps >= 1 - 1e-9)  # nothing overlaps
@@ -58,8 +60,8 @@ def test_mirrored_trees_have_mirrored_layouts(rng):
         tree.leaf_label,
         tree.n_features,
     )
-    x, _ = tidy_positions(tree)
-    np.testing.assert_allclose(tidy_positions(mirrored)[0], x.max() - x)
+    x, other = (tidy_positions(each, Columns.from_tree(each))[0] for each in (tree, mirrored))
+    np.testing.assert_allclose(other, x.max() - x)
 
 
 @pytest.mark.slow
