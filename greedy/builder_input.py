@@ -2,7 +2,7 @@
 
 import itertools
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,11 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils.validation import column_or_1d
 
-from tao_cluster._utils.jit import jit
-from tao_cluster._utils.matrices import check_centers, check_kind, check_rows
+from tao_cluster._utils.matrices import canonical, check_centers, check_kind, check_rows
 from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.objectives import KMedians, cluster_means
 from tao_cluster.objectives.base import euclidean
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
-from tao_cluster.tree.routing import kernel_arrays
 
 # Integer weights up to this limit are not rescaled, so that weight 2 is exactly two equal rows.
 # Larger weights are rescaled, because a cost is rounded before it is multiplied by the weight, and
@@ -146,11 +144,10 @@ class BuilderInput:
             _drop_noise(distances.view(np.int64))
         if not np.isfinite(distances.max()):
             raise ValueError("The distances to the centres overflow; rescale the data.")
-        terms = nearest_two(distances, np.arange(len(weight)), np.arange(len(centers)))
-        nearest_label, _, nearest, _, distance_range = terms
-        labels = (
-            nearest_label if labels is None else _check_labels(labels, len(weight), len(centers))
-        )
+        if labels is None:
+            labels = distances.argmin(axis=1)
+        else:
+            labels = _check_labels(labels, len(weight), len(centers))
         if embedding is not None:
             centers = cluster_means(X, labels, weight, len(centers))
         return cls(
@@ -159,10 +156,8 @@ class BuilderInput:
             rows=np.flatnonzero(weight > 0),
             weight=_in_unit(weight),
             centers=centers,
-            distances=distances,
+            **_costs(distances),
             labels=labels,
-            nearest=nearest,
-            distance_range=distance_range,
             n_jobs=effective_n_jobs(n_jobs),
             space=space,
             leaf_size=leaf_size,
@@ -180,17 +175,14 @@ class BuilderInput:
         n_jobs : int, optional
         leaf_size : LeafSize, optional
         """
-        n_rows, blank = X.shape[0], np.zeros(X.shape[0])
         return cls(
             X=X,
             columns=column_arrays(X),
-            rows=np.arange(n_rows),
+            rows=np.arange(X.shape[0]),
             weight=_in_unit(weight),
             centers=np.empty((0, X.shape[1])),
-            distances=np.empty((n_rows, 0)),
+            **_costs(np.zeros((X.shape[0], 1))),
             labels=labels,
-            nearest=blank,
-            distance_range=blank,
             n_jobs=effective_n_jobs(n_jobs),
             leaf_size=leaf_size,
         )
@@ -208,18 +200,14 @@ class BuilderInput:
         n_jobs : int
         leaf_size : LeafSize, optional
         """
-        n, k = distances.shape
-        labels, _, nearest, _, distance_range = nearest_two(distances, np.arange(n), np.arange(k))
         return cls(
             X=X,
             columns=column_arrays(X),
-            rows=np.arange(n),
+            rows=np.arange(X.shape[0]),
             weight=weight,
-            centers=np.zeros((k, 0)),
-            distances=distances,
-            labels=labels,
-            nearest=nearest,
-            distance_range=distance_range,
+            centers=np.zeros((distances.shape[1], 0)),
+            **_costs(distances),
+            labels=distances.argmin(axis=1),
             n_jobs=n_jobs,
             leaf_size=leaf_size,
         )
@@ -242,26 +230,26 @@ class BuilderInput:
         return inverse
 
     def column(self, rows, feature):
-        """Return the values of a feature for m given rows: dense array of shape (m,)."""
+        """Return the values of a feature for m given rows: float64 array of shape (m,)."""
         if sp.issparse(self.X):
             data, indices, indptr = self.columns
             stored = slice(indptr[feature], indptr[feature + 1])
             values = np.zeros(self.X.shape[0])
             values[indices[stored]] = data[stored]
             return values[rows]
-        return self.X[rows, feature]
+        return self.X[rows, feature].astype(np.float64, copy=False)
 
     def goes_left(self, rows, feature, threshold):
         """Return a mask of `rows`: True where the value of `feature` is at most `threshold`."""
-        # The comparison is in float64: a threshold may be the coordinate of a centre, which may lie
+        # The values are float64: a threshold may be the coordinate of a centre, which may lie
         # between two float32 values.
-        return self.column(rows, feature) <= np.float64(threshold)
+        return self.column(rows, feature) <= threshold
 
     def distinct_values(self, some):
         """Return the distinct values of each feature over the rows numbered `some`.
 
         For a sparse X, each feature has the value zero, even if no row has it.
-        :func:`greedy.cuts.surrogate_cut` uses the values as candidate thresholds.
+        :func:`greedy.surrogate_cuts.surrogate_cut` uses the values as candidate thresholds.
 
         Returns
         -------
@@ -285,29 +273,19 @@ class BuilderInput:
         counts = np.bincount(features[is_new], minlength=d)
         return values[is_new].astype(np.float64), np.concatenate([[0], np.cumsum(counts)])
 
-    def sparse_bounds(self, kernel, node):
-        """Return bounds of the value of cuts, one per feature of a sparse X; empty for a dense X.
-
-        The bounds are the result of ``kernel(arrays, node, d)``, where `arrays` is the tuple
-        (data, indices, indptr) of X in CSR form and d is the number of features.
-        """
-        if not sp.issparse(self.X):
-            return np.empty(0)
-        return kernel(kernel_arrays(self.X), node, self.n_features)
-
     def best_cut(self, search, *arguments):
         """Return the best cut over all features; each thread searches a range of them.
 
         Parameters
         ----------
-        search : callable(columns, *arguments, lo, hi) -> (value, feature, threshold, ...)
-            One of the cut kernels. It searches features lo..hi-1; lower values are better.
+        search : callable(*arguments, lo, hi) -> (value, feature, threshold, ...)
+            It searches features lo..hi-1; lower values are better.
 
         Returns
         -------
         (value, feature, threshold, ...), or None if there is no cut
         """
-        cuts = self.over_features(lambda lo, hi: search(self.columns, *arguments, lo, hi))
+        cuts = self.over_features(lambda lo, hi: search(*arguments, lo, hi))
         return min((cut for cut in cuts if cut[1] >= 0), default=None)
 
     def over_features(self, kernel):
@@ -316,6 +294,16 @@ class BuilderInput:
         bounds = np.linspace(0, self.n_features, n_parts + 1).astype(int).tolist()
         parts = list(itertools.pairwise(bounds))
         return map_in_threads(lambda part: kernel(*part), parts, n_parts)
+
+
+def _costs(distances):
+    """Return the fields of a BuilderInput that follow from its distances."""
+    nearest = distances.min(axis=1)
+    return {
+        "distances": distances,
+        "nearest": nearest,
+        "distance_range": distances.max(axis=1) - nearest,
+    }
 
 
 def _check_labels(labels, n_rows, n_clusters):
@@ -370,42 +358,6 @@ def column_arrays(X):
     return _last_columns.convert(X) if sp.issparse(X) else X
 
 
-@jit
-def nearest_two(distances, rows, centers):
-    """Find the nearest and the second nearest of some centres for each row.
-
-    Parameters
-    ----------
-    distances : float64 array of shape (n, k)
-    rows : int64 array of shape (m,)
-    centers : int64 array of shape (c,), columns of `distances`
-
-    Returns
-    -------
-    label, second : int64 arrays of shape (m,)
-        Nearest and second nearest centre, as positions in `centers` (ties: the lowest).
-    nearest, gap, distance_range : float64 arrays of shape (m,)
-        `nearest` is the distance to the nearest centre. `gap` and `distance_range` are the
-        distances to the second nearest and to the farthest centre, minus `nearest`.
-    """
-    n = rows.shape[0]
-    label, second = np.empty(n, np.int64), np.empty(n, np.int64)
-    nearest, gap, distance_range = np.empty(n), np.empty(n), np.empty(n)
-    for r in range(n):
-        least, next_, most = np.inf, np.inf, -np.inf
-        label[r] = second[r] = 0
-        for c in range(centers.shape[0]):
-            value = distances[rows[r], centers[c]]
-            if value < least:
-                second[r], label[r] = label[r], c
-                least, next_ = value, least
-            elif value < next_:
-                next_, second[r] = value, c
-            most = max(most, value)
-        nearest[r], gap[r], distance_range[r] = least, next_ - least, most - least
-    return label, second, nearest, gap, distance_range
-
-
 def _drop_noise(bits):
     """Round non-negative float64 numbers, given as a view of their bits as int64, in place.
 
@@ -427,3 +379,87 @@ def squared_distances(X, centers):
 # For each objective, the function of (X, centers) that returns the cost of assigning each row to
 # each centre, an array of shape (n, k).
 DISTANCES = {"kmeans": squared_distances, "kmedians": KMedians().distances}
+
+
+# ---------------------------------------------------------------- the minimum size of leaves
+
+
+def clipped(points, rows):
+    """Return an input in which all cuts of some rows leave enough of them on both sides.
+
+    A cut of a feature leaves enough rows on both sides (`min_samples_leaf`) if its threshold lies
+    in a range [low, high) of values. If the values are clipped to [low, high], exactly these cuts
+    remain, with the same thresholds. So searches that know no limit find the best cut within the
+    limit.
+
+    Parameters
+    ----------
+    points : BuilderInput
+    rows : int64 array
+        The values of other rows are undefined in the result.
+
+    Returns
+    -------
+    BuilderInput, or None if the rows are too few for two leaves
+        The argument itself if there is no limit.
+    """
+    if points.leaf_size is None:
+        return points
+    if not points.leaf_size.can_divide(rows):
+        return None
+    low, high = threshold_ranges(points, rows)
+    high = np.maximum(low, high)  # equal: no cut of this feature remains
+    clip = _clipped_sparse if sp.issparse(points.X) else _clipped_dense
+    X = clip(points.X, rows, low, high)
+    centers = np.clip(points.centers, low, high) if points.centers.size else points.centers
+    return replace(points, X=X, columns=column_arrays(X), centers=centers)
+
+
+def threshold_ranges(points, rows):
+    """Return the ranges [low, high) of thresholds that leave enough rows on both sides.
+
+    Parameters
+    ----------
+    points : BuilderInput
+    rows : int64 array
+
+    Returns
+    -------
+    low, high : float64 arrays of shape (d,)
+        A range is empty (low >= high) if no cut of the feature leaves enough rows.
+    """
+    size, d = points.leaf_size, points.n_features
+    if size is None:
+        return np.full(d, -np.inf), np.full(d, np.inf)
+    if not size.can_divide(rows):
+        return np.full(d, np.inf), np.full(d, -np.inf)
+    low, high, features = np.zeros(d), np.zeros(d), np.arange(d)
+    if sp.issparse(points.X):  # if fewer rows store a feature, 0 is on the larger side of all cuts
+        stored = points.X[rows]
+        units = np.repeat(size.units[rows], np.diff(stored.indptr))
+        features = np.flatnonzero(np.bincount(stored.indices, units, d) >= size.least)
+    for feature in features:
+        low[feature], high[feature] = size.thresholds(points.column(rows, feature), rows)
+    return low, high
+
+
+def _clipped_dense(X, rows, low, high):
+    out = np.empty_like(X)
+    out[rows] = np.clip(X[rows], low.astype(X.dtype), high.astype(X.dtype))
+    return out
+
+
+def _clipped_sparse(X, rows, low, high):
+    part = X[rows].tocoo()
+    data = np.clip(part.data, low[part.col], high[part.col]).astype(X.dtype)
+    entries = [(data, rows[part.row], part.col)]
+    for feature in np.flatnonzero((low > 0) | (high < 0)):  # fewer zeros than rows of a leaf
+        is_zero = np.ones(len(rows), bool)
+        is_zero[part.row[part.col == feature]] = False
+        value = X.dtype.type(low[feature] if low[feature] > 0 else high[feature])
+        n = np.count_nonzero(is_zero)
+        entries.append((np.full(n, value), rows[is_zero], np.full(n, feature)))
+    data, row, col = map(np.concatenate, zip(*entries, strict=True))
+    out = canonical(sp.csr_matrix((data, (row, col)), X.shape, dtype=X.dtype))
+    out.eliminate_zeros()
+    return out

@@ -2,11 +2,13 @@
 
 import heapq
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from scipy.special import xlogy
 from sklearn.utils._param_validation import Interval
 
 from tao_cluster._utils.matrices import ranges
@@ -16,10 +18,11 @@ from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, CostTree
 from .builder_input import BuilderInput, squared_distances
-from .cuts.impurity import Region, density_cut
+from .cuts import quantization_scale, quantized
 from .growth import Cut, grow
 from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
-from .nodes import quantization_scale, quantized
+
+_LEAST_GAIN = 1e-12  # in bits per unit of mass; smaller information gains are rounding errors
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -158,8 +161,8 @@ class CutDensity:
     Parameters
     ----------
     points : BuilderInput
-    mass : int64 array of shape (n,)
-        Weights as integers.
+    mass : float64 array of shape (n,)
+        Quantized weights.
     least : float
         Minimum mass of a region that is cut.
     """
@@ -172,7 +175,7 @@ class CutDensity:
     def from_share(cls, points, min_split):
         """Return the rule; `min_split` is a share of the weight of all rows."""
         weight = points.weight
-        scale, _ = quantization_scale(weight.sum(), len(weight), np.inf)
+        scale, _ = quantization_scale(weight.sum(), len(weight))
         mass = quantized(np.ones(len(weight)), scale, weight, np.inf)
         return cls(points, mass, min_split * mass[points.rows].sum())
 
@@ -191,10 +194,31 @@ class CutDensity:
 
     def search(self, leaf):
         """Return the best cut of a region, or None if no cut gains information."""
-        n_uniform = max(leaf.n_uniform, float(leaf.n_rows))
-        region = Region(leaf.rows, self.mass, leaf.low, leaf.high, n_uniform)
-        best = self.points.best_cut(density_cut, self.points.inverse_index(leaf.rows), region)
+        best = self.points.best_cut(partial(self._best_cut, leaf))
         return best and BoxCut(best[1], best[2], float(leaf.n_rows), best[3])
+
+    def _best_cut(self, leaf, lo, hi):
+        """Return the cut beside the sparsest interval: (density, feature, threshold, place).
+
+        The box is divided at `place`, and rows go left if their value is at most the threshold. The
+        threshold is the place or, if the rows exactly at the place go right, the next smaller
+        float. The feature is -1 if no cut of the features lo..hi-1 gains information.
+        """
+        n_uniform, best = max(leaf.n_uniform, float(leaf.n_rows)), (np.inf, -1, np.inf, 0.0)
+        for feature in range(lo, hi):
+            low, high = leaf.low[feature], leaf.high[feature]
+            if not low < high:
+                continue
+            values = self.points.column(leaf.rows, feature)
+            axis = Axis.from_values(values, self.mass[leaf.rows], n_uniform / (high - low))
+            density, place, n_below = axis.look_ahead((low, 0, high, len(axis.values)))
+            if n_below < 0:
+                continue
+            is_right = n_below < len(axis.values) and axis.values[n_below] == place
+            threshold = np.nextafter(place, -np.inf) if is_right else place
+            cut = (float(np.float32(density)), feature, float(threshold), float(place))
+            best = cut if best[1] < 0 else min(best, cut)
+        return best
 
     def split(self, leaf, cut):
         """Return the two regions into which a cut divides a region."""
@@ -209,6 +233,109 @@ class CutDensity:
             part = (share if is_left else 1.0 - share) * n_uniform
             parts.append(Box(rows, low, high, int(self.mass[rows].sum()), part))
         return tuple(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Rows and uniform points of a region, projected to the axis of one feature.
+
+    An interval of the axis is a tuple (low, first, high, last). It reaches from low to high, and it
+    contains the distinct values first..last-1 of the rows.
+
+    Parameters
+    ----------
+    values : float64 array of shape (u,)
+        Distinct values of the rows, increasing.
+    below : float64 array of shape (u + 1,)
+        Mass of the rows below each value; the last element is the mass of all rows.
+    per_length : float
+        Mass of the uniform points per unit of length.
+    """
+
+    values: np.ndarray
+    below: np.ndarray
+    per_length: float
+
+    @classmethod
+    def from_values(cls, values, mass, per_length):
+        """Return the axis of rows with some values and masses."""
+        distinct, place = np.unique(values, return_inverse=True)
+        below = np.concatenate([[0.0], np.cumsum(np.bincount(place, mass))])
+        return cls(distinct, below, per_length)
+
+    def look_ahead(self, whole):
+        """Return the cut at the edge of a sparse interval: (density, place, n_below).
+
+        This is CLTree's look-ahead, steps 2 to 7 of its algorithm evaluateCuts. The first cut is
+        the one with the largest information gain. Up to two further cuts, each inside a sparse part
+        next to the previous cut, move it to the place where a dense interval ends. The density is
+        that of the sparse interval beside the returned cut. `n_below` is -1 if no cut has a
+        positive gain.
+        """
+        first = self._best_gain(whole)
+        if first is None:
+            return np.inf, 0.0, -1
+        left, right = _halves(whole, first)
+        is_left = self._density(left) <= self._density(right)
+        sparse = left if is_left else right
+        second = self._best_gain(sparse)
+        if second is None:
+            return self._density(sparse), *first
+        left, right = _halves(sparse, second)
+        outer, between = (left, right) if is_left else (right, left)
+        density = self._density(between)
+        if density > self._density(outer):
+            return self._density(outer), *second
+        third = self._best_gain(between)
+        if third is None:
+            return density, *second
+        return min(map(self._density, _halves(between, third))), *third
+
+    def _density(self, part):
+        """Return the mass of the rows divided by that of the uniform points in an interval."""
+        n = (part[2] - part[0]) * self.per_length
+        return (self.below[part[3]] - self.below[part[1]]) / n if n > 0 else np.inf
+
+    def _best_gain(self, part):
+        """Return the cut of an interval with the largest information gain: (place, n_below).
+
+        The rows whose value equals the place may go left or right; the function takes the choice
+        with the larger gain. If the place is an end of the interval, one side contains only these
+        rows and has length 0. The distinct values 0..n_below-1 of the feature go left. The result
+        is None if no cut has a positive gain.
+        """
+        low, first, high, last = part
+        places = np.repeat(self.values[first:last], 2)
+        n_below = first + (np.arange(len(places)) + 1) // 2  # the rows go right, then left
+        rows, points = self.below[last] - self.below[first], (high - low) * self.per_length
+        left, points_left = (
+            self.below[n_below] - self.below[first],
+            (places - low) * self.per_length,
+        )
+        gain = _entropy(rows, points) - _entropy(left, points_left)
+        gain -= _entropy(rows - left, points - points_left)
+        # Not cuts: one side would have no rows and length 0.
+        gain[(places == low) & (n_below == first)] = 0.0
+        gain[(places == high) & (n_below == last)] = 0.0
+        most = gain.max(initial=0.0)
+        if most <= _LEAST_GAIN * (rows + points):
+            return None
+        at = int(np.argmax(gain * (1.0 + _LEAST_GAIN) >= most))
+        return places[at], int(n_below[at])
+
+
+def _halves(part, cut):
+    """Return the two intervals into which a cut (place, n_below) divides an interval."""
+    return (*part[:2], *cut), (*cut, *part[2:])
+
+
+def _entropy(y, n):
+    """Return y + n times the entropy, in bits, of the fractions y / (y + n) and n / (y + n).
+
+    y is the mass of some rows, n the mass of the uniform points.
+    """
+    total = np.maximum(y + n, np.finfo(float).tiny)
+    return -(xlogy(y, y / total) + xlogy(n, n / total)) / np.log(2.0)
 
 
 def _pruned(growth, boxes, least, min_rd):

@@ -5,6 +5,7 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils._param_validation import Interval
 
@@ -13,10 +14,11 @@ from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, CostTree
 from .builder_input import BuilderInput
-from .cuts.impurity import DevianceNode, deviance_cut
 from .growth import Cut, grow
 from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
-from .leaf_limits import clipped
+from .sorted_columns import SortedColumns, side_sums
+
+_ROUNDED = 2.0**40  # savings are rounded to multiples of (deviance of the node) / _ROUNDED
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -132,8 +134,6 @@ class CutDeviance:
     Parameters
     ----------
     points : BuilderInput
-    view : tuple
-        X as an array, or the arrays (data, indices, indptr) of a CSR matrix.
     min_size : float
         Minimum weight of a leaf that is cut.
     least : float
@@ -141,7 +141,6 @@ class CutDeviance:
     """
 
     points: BuilderInput
-    view: tuple
     min_size: float
     least: float
 
@@ -149,7 +148,7 @@ class CutDeviance:
     def from_shares(cls, points, min_size, min_dev):
         """Return the rule; `min_dev` is a share of the deviance of all rows."""
         _, _, total = deviance(points, points.rows)
-        return cls(points, kernel_arrays(points.X), min_size, min_dev * total)
+        return cls(points, min_size, min_dev * total)
 
     def upper_bound(self, leaf):
         """Return the deviance of the leaf, or 0 if its weight is below `min_size`."""
@@ -157,15 +156,49 @@ class CutDeviance:
 
     def search(self, leaf):
         """Return the cut that reduces the deviance most, or None if none reaches `least`."""
-        points = clipped(self.points, leaf.rows)
-        if points is None:
+        if leaf.deviance == 0:
             return None
-        node = DevianceNode(leaf.rows, points.weight, leaf.weight, leaf.mean, leaf.deviance)
-        best = points.best_cut(deviance_cut, self.view, points.inverse_index(leaf.rows), node)
-        if best is None:
+        order = SortedColumns.from_rows(self.points, leaf.rows)
+        squared, inside = self._side_sums(leaf, order)
+        outside = leaf.weight - inside
+        is_cut = ~np.isnan(order.thresholds) & (inside > 0) & (outside > 0)
+        squared, inside, outside = squared[is_cut], inside[is_cut], outside[is_cut]
+        if len(squared) == 0:
             return None
-        gain = float(np.ldexp(-best[0] * leaf.deviance, -40))
-        return Cut(best[1], best[2], gain) if gain >= self.least else None
+        share = squared * (1.0 / inside + 1.0 / outside) / leaf.deviance
+        # Rounding makes equally good cuts equal. The lowest feature and threshold then win.
+        saved = np.rint(share * _ROUNDED)
+        gain = float(saved.max() / _ROUNDED * leaf.deviance)
+        if not gain > 0 or gain < self.least:
+            return None
+        features = np.repeat(np.arange(self.points.n_features), np.diff(order.start))[is_cut]
+        is_best = saved == saved.max()
+        cuts = zip(features[is_best].tolist(), order.thresholds[is_cut][is_best], strict=True)
+        feature, threshold = min(cuts)
+        return Cut(feature, float(threshold), gain)
+
+    def _side_sums(self, leaf, order):
+        """Return ||D||^2 and the weight of the rows that have moved, for each entry of `order`.
+
+        D is the weighted sum of (x - mean of the leaf) over the rows x that have moved. The same
+        sum over the other rows is -D. A cut therefore reduces the deviance by
+        ||D||^2 (1 / weight + 1 / weight of the other rows).
+        """
+        points, X, mean = self.points, self.points.X, leaf.mean
+        norms, n_columns = np.empty(len(order.rows)), X.shape[1]
+        inside = order.cumulated(points.weight)
+        if sp.issparse(X):
+            space = kernel_arrays(X)
+        else:
+            space = np.zeros(X.shape)
+            space[leaf.rows] = X[leaf.rows] - mean
+        nothing = (np.full(n_columns, -1), np.empty((0, n_columns)))  # no sums are kept
+        terms = (space, order, points.weight)
+        points.over_features(lambda lo, hi: side_sums(*terms, lo, hi, norms, *nothing))
+        if sp.issparse(X):  # `norms` are those of the sums of x
+            product = order.cumulated(points.weight * (X @ mean))
+            norms += inside * (inside * (mean @ mean) - 2.0 * product)
+        return np.maximum(norms, 0.0), inside
 
     def split(self, leaf, cut):
         """Return the two leaves into which a cut divides a leaf."""

@@ -9,19 +9,17 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tao_cluster._utils.matrices import spaced_rows
 from tao_cluster.problem.problem import Result
 from tao_cluster.reference import cost_increase
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, GreedyTree
-from .builder_input import BuilderInput
+from .builder_input import BuilderInput, clipped
 from .center_cuts import separate_centers
-from .cuts import N_EDGES, gini_cut, sparse_savings_bounds, surrogate_cut
+from .cuts import BITS, first_best
 from .growth import Cut, grow, warn_interrupted
-from .leaf_limits import clipped
-from .nodes import SurrogateNode, impurity_node, surrogate_node
+from .surrogate_cuts import best_surrogate_cut, surrogate_node
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -256,18 +254,6 @@ def _useless_cuts(growth, gains):
 
 
 @dataclass(frozen=True, eq=False)
-class SurrogateLeaf:
-    """A leaf that has the label with the smallest cost for its rows."""
-
-    node: SurrogateNode
-
-    @property
-    def label(self):
-        """Label with the smallest cost for the rows of the leaf; ties go to the lowest label."""
-        return self.node.best_label
-
-
-@dataclass(frozen=True, eq=False)
 class CutSurrogate:
     """Rule of growth: split the leaf whose best cut saves most of the surrogate cost (ExKMC).
 
@@ -288,51 +274,73 @@ class CutSurrogate:
 
     def leaf(self, rows):
         """Return a leaf that contains the given rows."""
-        return SurrogateLeaf(surrogate_node(self.points, rows))
+        return surrogate_node(self.points, rows)
 
     def upper_bound(self, leaf):
         """Return an upper bound of what a cut of the leaf saves, minus `price`."""
-        return leaf.node.most / leaf.node.scale - self.price
+        return leaf.most / leaf.scale - self.price
 
     def search(self, leaf):
         """Return the cut of a leaf that lowers the surrogate cost most.
 
         If no cut saves more than `price`, the result depends on `cuts_impure` (see the class).
         """
-        points = clipped(self.points, leaf.node.rows)
+        points = clipped(self.points, leaf.rows)
         if points is None:
             return None
-        cut = self._saving(leaf, points)
-        return self._purest(leaf, points) if cut is None and self.cuts_impure else cut
-
-    def _purest(self, leaf, points):
-        """Return the cut that reduces the Gini impurity of a leaf most.
-
-        The classes are the nearest centres. The gain is the relative reduction minus 2, so that
-        it is always negative.
-        """
-        node = leaf.node
-        mixed = impurity_node(points, node.rows)
-        best = points.best_cut(gini_cut, points.inverse_index(node.rows), mixed)
-        return best and Cut(best[1], best[2], -best[0] - 2.0)
-
-    def _saving(self, leaf, points):
-        """Return the cut that saves most, or None if no cut saves more than `price`."""
-        node = leaf.node
-        misplaced = node.rows[points.distances[node.rows, node.best_label] > node.nearest]
-        n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
-        edges = points.distinct_values(misplaced[spaced_rows(len(misplaced), n)])
-        stored = points.sparse_bounds(sparse_savings_bounds, node)
-        best = points.best_cut(surrogate_cut, points.inverse_index(node.rows), node, edges, stored)
-        if best is None or -best[0] / node.scale <= self.price:
-            return None
-        return Cut(best[1], best[2], -best[0] / node.scale - self.price)
+        best = best_surrogate_cut(points, leaf)
+        if best is not None and -best[0] / leaf.scale > self.price:
+            return Cut(best[1], best[2], -best[0] / leaf.scale - self.price)
+        return purest_cut(points, leaf.rows) if self.cuts_impure else None
 
     def split(self, leaf, cut):
         """Return the two leaves into which a cut divides a leaf."""
-        rows = leaf.node.rows
+        rows = leaf.rows
         goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
         return self.leaf(rows[goes_left]), self.leaf(rows[~goes_left])
+
+
+def purest_cut(points, rows):
+    """Return the cut that reduces the Gini impurity of the nearest centres most; None if none does.
+
+    The impurity of a set of rows of total mass M, of which the mass m_c is nearest to the centre c,
+    is M - sum_c m_c ** 2 / M. The gain is the relative reduction minus 2, so that it is always
+    negative.
+
+    Parameters
+    ----------
+    points : BuilderInput
+    rows : int64 array
+    """
+    weight, nearest = points.weight[rows], points.distances[rows].argmin(axis=1)
+    labels, label = np.unique(nearest, return_inverse=True)
+    # Masses use half of the bits, so that the squares of their sums are exact, too. Equally good
+    # cuts therefore have exactly the same value.
+    unit = np.exp2(BITS // 2 - np.frexp(weight.sum())[1])
+    mass = np.zeros((len(rows), len(labels)))
+    mass[np.arange(len(rows)), label] = np.rint(weight * unit)
+    totals = mass.sum(axis=0)
+    total = totals.sum()
+    before = (totals**2).sum() / total if total > 0 else total
+    if before >= total:
+        return None
+
+    def search(lo, hi):
+        return min(map(of_feature, range(lo, hi)))
+
+    def of_feature(feature):
+        values = points.column(rows, feature)
+        order = np.argsort(values, kind="stable")
+        left = np.cumsum(mass[order], axis=0)
+        right, on_left = totals - left, left.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            purity = (left**2).sum(axis=1) / on_left + (right**2).sum(axis=1) / (total - on_left)
+        is_cut = (on_left > 0) & (on_left < total)
+        return first_best(np.where(is_cut, -purity, np.inf), feature, values[order])
+
+    best = points.best_cut(search)
+    reduction = (-best[0] - before) / (total - before)
+    return Cut(best[1], best[2], reduction - 2.0) if best[0] < np.inf else None
 
 
 def trace(problem, points, growth, tree, leaf_of_row, n_base):

@@ -12,10 +12,8 @@ from tao_cluster.problem.problem import Result
 from tao_cluster.tree.growth import Growth
 
 from .base import GreedyTree, Method
-from .builder_input import BuilderInput
-from .cuts import spacing_cut
+from .builder_input import BuilderInput, clipped
 from .growth import Cut, grow
-from .leaf_limits import clipped
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -175,8 +173,20 @@ class WidestCuts:
             return None
         place = np.empty(points.X.shape[0], np.int64)
         place[leaf.rows] = np.arange(len(leaf.rows))
-        terms = (leaf.rows, place[leaf.edges.ends], leaf.edges.squared)
-        best = points.best_cut(spacing_cut, points.inverse_index(leaf.rows), *terms)
+        ends = place[leaf.edges.ends]
+
+        def search(lo, hi):
+            return min(widest(feature) for feature in range(lo, hi))
+
+        def widest(feature):
+            values, rank = np.unique(points.column(leaf.rows, feature), return_inverse=True)
+            if len(values) < 2:
+                return np.inf, -1, np.inf
+            spacing = spacings(rank[ends], leaf.edges.squared, len(values) - 1)
+            gap = int(spacing.argmax())
+            return -float(spacing[gap]), feature, float(values[gap])
+
+        best = points.best_cut(search)
         return best and Cut(best[1], best[2], -best[0])
 
     def split(self, leaf, cut):
@@ -192,3 +202,37 @@ class WidestCuts:
                 leaf.rows[~is_left[leaf.rows]], self.data, leaf.edges.some(~sides.any(axis=1))
             ),
         )
+
+
+def spacings(ends, squared, n_gaps):
+    """Return the squared spacing of the cut in each gap between the distinct values of a feature.
+
+    The spacing is the least distance between a row on the left and a row on the right. It is always
+    the length of an edge of the minimum spanning tree: of the shortest edge that crosses the gap.
+
+    Parameters
+    ----------
+    ends : int array of shape (number of edges, 2)
+        Numbers of the distinct values at the ends of each edge of the minimum spanning tree. Gap g
+        lies between the distinct values g and g + 1.
+    squared : float64 array, squared lengths of the edges
+    n_gaps : int
+    """
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    crosses = low < high
+    low, high, squared = low[crosses], high[crosses], squared[crosses]
+    # An edge crosses high - low gaps. Two overlapping ranges of 2 ** level gaps cover them, with
+    # the largest possible level. From the highest level on, each range passes its least length on
+    # to its two halves; those of level 0 are the gaps.
+    level = np.frexp(high - low)[1] - 1
+    least = np.full(n_gaps, np.inf)
+    for size in 2 ** np.arange(level.max(initial=0), -1, -1):
+        some = 2**level == size
+        np.minimum.at(least, low[some], squared[some])
+        np.minimum.at(least, high[some] - size, squared[some])
+        if size > 1:
+            half = size // 2
+            halved = least.copy()
+            halved[half:] = np.minimum(halved[half:], least[:-half])
+            least = halved
+    return least

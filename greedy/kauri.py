@@ -1,11 +1,12 @@
 """Kauri: a tree and its clusters, grown together by the k-means cost."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from tao_cluster._utils.jit import jit
 from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
@@ -13,10 +14,9 @@ from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, GreedyTree
-from .cuts import KauriNode, cut_sum_cache, kauri_cuts, side_sums
 from .growth import warn_interrupted
 from .leaf_clusters import match_labels
-from .sorted_columns import SortedColumns, first_best
+from .sorted_columns import SortedColumns, cut_sum_cache, first_within, side_sums
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -202,11 +202,11 @@ class _Partition:
         squares = np.einsum("qm,qm->q", self._sums, self._sums)
         for i, node in enumerate(nodes):
             gain, *columns = self._search(self._leaves[node], squares)
-            best = first_best(gain, self._tolerance)
+            best = first_within(gain, self._tolerance)
             cuts.append((best, columns))
             if best is not None:
                 gains[i] = gain[best]
-        i = first_best(gains, self._tolerance)
+        i = first_within(gains, self._tolerance)
         if i is None or gains[i] <= self._tolerance:
             return None
         feature, columns = cuts[i]
@@ -312,3 +312,182 @@ def _squares(space):
     if sp.issparse(space):
         return np.asarray(space.multiply(space).sum(axis=1), np.float64).ravel()
     return np.einsum("nm,nm->n", space, space)
+
+
+# ---------------------------------------------------------------- the search for a cut
+
+
+class KauriNode(NamedTuple):
+    """Input of :func:`kauri_cuts`: a leaf and the current clusters.
+
+    S(A) denotes the weighted sum of the rows of a set A, a vector of shape (m,) in the space of the
+    clustering. W(A) denotes the sum of their weights. The k-means cost is a constant minus the sum
+    of ||S(Q)||^2 / W(Q) over the K current clusters Q. A sweep over a feature moves rows in the
+    order of the entries of `order`; the rows that it has moved are the moving side.
+    """
+
+    order: SortedColumns
+    # float64, one element per entry of `order`: squared norm of the weighted sum of the rows moved
+    # so far, including this entry
+    norms: np.ndarray
+    # (d,) int64, row of `cached_products` of the first cut of each feature; -1 for features
+    # that are not cached
+    cache_start: np.ndarray
+    # (n_cached, K + 1) float64, one row per cut of a cached feature: dot products of S(moving side)
+    # with S(leaf) in column 0, and with S of each of the K clusters in the other columns.
+    cached_products: np.ndarray
+    weight: np.ndarray  # (n,) float64, weight of each row of X
+    # (n, K + 1) float64, dot products of each row with S(leaf) in column 0, and with S of each of
+    # the K clusters in the other columns
+    products: np.ndarray
+    cluster: int  # current cluster of the leaf
+    mass: float  # W of the leaf
+    norm: float  # ||S||^2 of the leaf
+    inner: np.ndarray  # (K,) float64, dot product of S(leaf) with S of each cluster
+    masses: np.ndarray  # (K,) float64, total weight of the rows of each of the K current clusters
+    squares: np.ndarray  # (K,) float64, ||S||^2 of each cluster
+    n_new: int  # number of clusters that may still be added
+    is_only_leaf: bool  # whether the cluster of the leaf has no other leaf
+    tolerance: float  # gains that differ by at most this count as equal
+
+
+@jit
+def kauri_cuts(node, lo, hi, gain, threshold, left, right):
+    """Find the best cut of each of the features lo..hi-1 and the clusters of its two sides.
+
+    For K current clusters, the kernel takes O(K) time per entry of `node.order`. For a cached
+    feature it takes O(K) only per cut and O(1) per entry.
+
+    Parameters
+    ----------
+    node : KauriNode
+    lo, hi : int
+    gain, threshold : float64 arrays of shape (d,)
+        Output: the reduction of the k-means cost by the best cut of each feature (-inf if the
+        feature has no cut), and its threshold.
+    left, right : int64 arrays of shape (d,)
+        Output: clusters of the two sides. The numbers K and K + 1 are new clusters.
+    """
+    order, n = node.order, node.masses.shape[0]
+    products, other = np.empty(n + 1), np.empty(n)
+    for f in range(lo, hi):
+        gain[f], threshold[f] = -np.inf, np.inf
+        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), node.cache_start[f]
+        for p in range(2):
+            mass, products[:] = 0.0, 0.0
+            for e in range(parts[p], parts[p + 1]):
+                row = order.rows[e]
+                weight = node.weight[row]
+                mass += weight
+                if at < 0:
+                    for q in range(n + 1):
+                        products[q] += weight * node.products[row, q]
+                candidate = order.thresholds[e]
+                if np.isnan(candidate):
+                    continue
+                if at >= 0:
+                    products[:] = node.cached_products[at]
+                    at += 1
+                found, moving, rest = _assignment(
+                    node, mass, node.norms[e], products[1:], products[0], other
+                )
+                is_lower = candidate < threshold[f] and found > gain[f] - node.tolerance
+                if found > gain[f] + node.tolerance or is_lower:
+                    gain[f], threshold[f] = found, candidate
+                    left[f], right[f] = (moving, rest) if p == 0 else (rest, moving)
+
+
+@jit
+def _best_targets(node, mass, norm, inner):
+    """Return the two best clusters for some rows of a leaf: (best, its gain, second, its gain).
+
+    The gain of a cluster Q from rows A is ||S(Q) + S(A)||^2 / (W(Q) + W(A)) - ||S(Q)||^2 / W(Q),
+    with S and W as in :class:`KauriNode`. The arguments `mass`, `norm` and `inner` are W(A),
+    ||S(A)||^2 and the products of S(A) with each S(Q). The leaf's own cluster is excluded. If there
+    is no such cluster, its number is -1 and its gain is -inf.
+    """
+    first, second = -1, -1
+    first_gain, second_gain = -np.inf, -np.inf
+    for q in range(node.masses.shape[0]):
+        if q == node.cluster:
+            continue
+        size, square = node.masses[q], node.squares[q]
+        gain = (square + 2.0 * inner[q] + norm) / (size + mass) - square / size
+        if gain > first_gain:
+            second, second_gain = first, first_gain
+            first, first_gain = q, gain
+        elif gain > second_gain:
+            second, second_gain = q, gain
+    return first, first_gain, second, second_gain
+
+
+@jit
+def _remaining(node, mass, norm, inner):
+    """Return ||S||^2 / W of the leaf's cluster without some rows A of the leaf.
+
+    S and W are defined in :class:`KauriNode`. The arguments `mass`, `norm` and `inner` are W(A),
+    ||S(A)||^2 and the products of S(A) with S of each cluster.
+    """
+    left = node.masses[node.cluster] - mass
+    if left <= 0.0:  # no rows remain, or rounding has made their weight 0
+        return 0.0
+    square = node.squares[node.cluster] - 2.0 * inner[node.cluster] + norm
+    return max(square, 0.0) / left
+
+
+@jit
+def _better(best, gain, moving, other, tolerance):
+    return (gain, moving, other) if gain > best[0] + tolerance else best
+
+
+@jit
+def _assignment(node, mass, norm, inner, product, other_inner):
+    """Return the best assignment of clusters to the two sides of a cut.
+
+    The cases have the names of the Kauri paper. A star makes one side a new cluster, and a double
+    star makes both sides new clusters. A switch moves one side to another existing cluster, and a
+    reallocation moves both sides. S and W are defined in :class:`KauriNode`.
+
+    Parameters
+    ----------
+    node : KauriNode
+    mass, norm : float, W and ||S||^2 of the moving side
+    inner : float64 array of shape (K,), dot product of S(moving side) with S of each cluster
+    product : float, dot product of S(moving side) with S(leaf)
+    other_inner : float64 array of shape (K,), workspace
+
+    Returns
+    -------
+    (gain, cluster of the moving side, cluster of the other side)
+        The gain is the reduction of the k-means cost. The numbers K and K + 1 are new clusters.
+    """
+    own, n = node.cluster, node.masses.shape[0]
+    other_mass, other_norm = node.mass - mass, max(node.norm - 2.0 * product + norm, 0.0)
+    if min(mass, other_mass) <= 0.0:  # rounding has made the weight of one side 0
+        return -np.inf, own, own
+    for q in range(n):
+        other_inner[q] = node.inner[q] - inner[q]
+    before, tolerance = node.squares[own] / node.masses[own], node.tolerance
+    leaving = _remaining(node, mass, norm, inner) - before
+    other_leaving = _remaining(node, other_mass, other_norm, other_inner) - before
+    best = (-np.inf, own, own)
+    if node.n_new > 0:  # "star" in the paper: one side becomes a new cluster
+        best = _better(best, leaving + norm / mass, n, own, tolerance)
+        best = _better(best, other_leaving + other_norm / other_mass, own, n, tolerance)
+    target, gain, second, second_gain = _best_targets(node, mass, norm, inner)
+    other, other_gain, other_second, other_second_gain = _best_targets(
+        node, other_mass, other_norm, other_inner
+    )
+    # "switch" in the paper: one side moves to another existing cluster
+    best = _better(best, leaving + gain, target, own, tolerance)
+    best = _better(best, other_leaving + other_gain, own, other, tolerance)
+    if node.is_only_leaf:  # if both sides left, the cluster would be empty
+        return best
+    both = _remaining(node, node.mass, node.norm, node.inner) - before
+    if node.n_new > 1:  # "double star": both sides become new clusters
+        new_gain = both + norm / mass + other_norm / other_mass
+        best = _better(best, new_gain, n, n + 1, tolerance)
+    if target != other:  # reallocation to two different clusters
+        return _better(best, both + gain + other_gain, target, other, tolerance)
+    best = _better(best, both + second_gain + other_gain, second, other, tolerance)
+    return _better(best, both + gain + other_second_gain, target, other_second, tolerance)

@@ -10,11 +10,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from tao_cluster.tree.growth import Growth
 
 from .base import POSITIVE, CostTree
-from .builder_input import BuilderInput
-from .exkmc import SurrogateLeaf
+from .builder_input import BuilderInput, clipped
 from .growth import Cut, grow
-from .leaf_limits import clipped
-from .nodes import surrogate_node
+from .surrogate_cuts import surrogate_node
 
 _DIGITS = 9  # variances that agree in this many significant digits count as equal
 
@@ -81,18 +79,18 @@ class CutMedian:
 
     def leaf(self, rows):
         """Return the leaf of some rows."""
-        return SurrogateLeaf(surrogate_node(self.points, rows))
+        return surrogate_node(self.points, rows)
 
     def upper_bound(self, leaf):
         """Return an upper bound of the gain of the best cut: the weight of the rows of the leaf.
 
         The leaf of the largest weight is therefore cut first.
         """
-        return self.points.weight[leaf.node.rows].sum()
+        return self.points.weight[leaf.rows].sum()
 
     def search(self, leaf):
         """Return the cut at the median of the most variable feature; None if all rows are equal."""
-        rows, points = leaf.node.rows, clipped(self.points, leaf.node.rows)
+        rows, points = leaf.rows, clipped(self.points, leaf.rows)
         if points is None:
             return None
         part, power = np.frexp(self._variance(rows))
@@ -106,7 +104,7 @@ class CutMedian:
 
     def split(self, leaf, cut):
         """Return the two leaves into which a cut divides the rows of a leaf."""
-        rows = leaf.node.rows
+        rows = leaf.rows
         goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
         return self.leaf(rows[goes_left]), self.leaf(rows[~goes_left])
 

@@ -14,8 +14,8 @@ from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 
 from .base import POSITIVE, CostTree
-from .cuts.random import CutDistribution, blank_tree, draw_tree, tree_costs
-from .nodes import quantization_scale
+from .cuts import quantization_scale
+from .random_kernels import CutDistribution, blank_tree, draw_tree, tree_costs
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def _costs(points, space, numbers):
     Each row of `numbers` has the random numbers of one tree.
     """
     rows, weight = points.rows, points.weight
-    scale, cap = quantization_scale(weight @ points.distance_range, len(rows), np.inf)
+    scale, cap = quantization_scale(weight @ points.distance_range, len(rows))
     terms = (points.distances, points.nearest, weight, scale, cap)
     n_places = len(points.inverse_index(rows))
     parts = np.array_split(numbers, min(points.n_jobs, len(numbers)))

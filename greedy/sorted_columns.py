@@ -1,11 +1,7 @@
-"""Column-wise access to the rows of a node: unsorted values, or columns sorted once for all cuts.
+"""The columns of a node, sorted once for all cuts, and sums over the rows on one side of a cut.
 
-The kernels in `cuts` read values through :func:`entries` and :func:`gather`, which support both
-layouts of X: an array, or the arrays (data, indices, indptr) of a sparse X in CSC form. `inverse`
-is the inverse index of the node's rows, see :mod:`greedy.cuts`.
-
-Numba does not notice an edit of this file when it loads cached kernels of other files. Touch the
-files in `cuts` after an edit.
+A sweep moves the rows of a node one after the other to one side of the cut and updates a few
+running sums. The side that receives the rows is called the moving side.
 """
 
 import itertools
@@ -16,13 +12,11 @@ import scipy.sparse as sp
 
 from tao_cluster._utils.jit import by_layout, jit
 
-from .leaf_limits import threshold_ranges
-
-_CHUNK = 256  # rows of a dense X per block, few enough to stay in the processor's cache
+from .builder_input import threshold_ranges
 
 
 class SortedColumns(NamedTuple):
-    """The rows of a node sorted by every feature, for kernels that sweep over all cuts.
+    """The rows of a node sorted by every feature, for searches that sweep over all cuts.
 
     Rows with the most frequent value of a feature (0 for a sparse X) have no entry. The entries of
     a feature form two parts. The lower part holds the rows below that value, ascending from the
@@ -33,13 +27,12 @@ class SortedColumns(NamedTuple):
 
     rows: np.ndarray  # (s,) int32, row number in X of each of the s entries
     values: np.ndarray  # (s,) of the data type of X, value of each entry
+    # (s,) float64, threshold of the cut that separates an entry from the next one in its part, or
+    # NaN if there is no such cut: the next entry has the same value, or a side has too few rows
+    thresholds: np.ndarray
     start: np.ndarray  # (d + 1,) int64, where the entries of each feature begin
     middle: np.ndarray  # (d,) int64, where the upper part of each feature begins
     rest: np.ndarray  # (d,) float64, most frequent value of each feature
-    n_rows: int  # number of rows of the node
-    # (d,) float64, range [low, high) of the thresholds that leave enough rows on both sides
-    low: np.ndarray
-    high: np.ndarray
 
     @classmethod
     def from_rows(cls, points, rows):
@@ -53,7 +46,7 @@ class SortedColumns(NamedTuple):
         Returns
         -------
         SortedColumns
-            It takes 12 bytes per entry (8 bytes for float32 X).
+            It takes 20 bytes per entry (16 bytes for float32 X).
         """
         columns = _stored if sp.issparse(points.X) else _dense
         parts = [_sorted(*column) for column in columns(points, rows)]
@@ -64,7 +57,46 @@ class SortedColumns(NamedTuple):
         entries, values = (np.concatenate(arrays) for arrays in zip(*both, strict=True))
         middle = start[:-1] + size
         terms = (entries.astype(np.int32), values, start, middle, np.array(rest), len(rows))
-        return cls(*terms, *threshold_ranges(points, rows))
+        return cls.from_entries(*terms, *threshold_ranges(points, rows))
+
+    @classmethod
+    def from_entries(cls, rows, values, start, middle, rest, n_rows, low, high):
+        """Return sorted columns with the thresholds in [low, high) of each feature.
+
+        Parameters
+        ----------
+        rows, values, start, middle, rest
+            The fields of the result.
+        n_rows : int, number of rows of the node
+        low, high : float64 arrays of shape (d,)
+        """
+        begin, end = start[:-1], start[1:]
+        ends_lower, ends_upper = middle > begin, end > middle  # features with such a part
+        after = np.empty(len(values))  # the next value in the direction of the sweep
+        after[:-1] = values[1:]
+        after[middle[ends_lower] - 1] = rest[ends_lower]
+        after[end[ends_upper] - 1] = rest[ends_upper]
+        is_cut = after != values
+        # After the last entry of a part there is a cut only if rows are outside of the part. If
+        # only rows of the lower part are, the last cut of the lower part is the same cut.
+        is_cut[middle[ends_lower] - 1] = (n_rows > middle - begin)[ends_lower]
+        is_cut[end[ends_upper] - 1] = (n_rows > end - begin)[ends_upper]
+        feature = np.repeat(np.arange(len(middle)), end - begin)
+        thresholds = np.where(np.arange(len(values)) < middle[feature], values, after)
+        is_cut &= (low[feature] <= thresholds) & (thresholds < high[feature])
+        thresholds[~is_cut] = np.nan
+        return cls(rows, values, thresholds, start, middle, rest)
+
+    def cumulated(self, terms):
+        """Return, for each entry, the sum of terms over the rows of its part up to the entry.
+
+        `terms` has one element per row of X.
+        """
+        sums = np.empty(len(self.rows))
+        ends = np.sort(np.concatenate([self.start, self.middle])).tolist()
+        for begin, end in itertools.pairwise(ends):
+            np.cumsum(terms[self.rows[begin:end]], out=sums[begin:end])
+        return sums
 
     def part(self, points, rows):
         """Return the sorted columns of some of the rows, in time proportional to the entries."""
@@ -74,7 +106,7 @@ class SortedColumns(NamedTuple):
         before = np.concatenate([[0], np.cumsum(kept)])
         start, middle = before[self.start], before[self.middle]
         terms = (self.rows[kept], self.values[kept], start, middle, self.rest, len(rows))
-        return SortedColumns(*terms, *threshold_ranges(points, rows))
+        return SortedColumns.from_entries(*terms, *threshold_ranges(points, rows))
 
 
 def _dense(points, rows):
@@ -110,43 +142,7 @@ def _sorted(rows, values, rest):
     return *parts, float(rest)
 
 
-@jit
-def threshold_at(order, feature, is_above, entry):
-    """Return the threshold of the cut that separates an entry from the next one in its part.
-
-    The cut moves the entry and all entries before it in its part, the lower or the upper one; see
-    :class:`SortedColumns`. The result is NaN if there is no such cut: the next entry has the same
-    value, or too few rows would be on a side.
-
-    Parameters
-    ----------
-    order : SortedColumns
-    feature : int
-    is_above : bool or int
-        Whether the entry is in the upper part, whose rows go right.
-    entry : int, index of the entry
-    """
-    threshold = _threshold_between(order, feature, is_above, entry)
-    is_allowed = order.low[feature] <= threshold < order.high[feature]  # False for NaN
-    return threshold if is_allowed else np.nan
-
-
-@jit
-def _threshold_between(order, feature, is_above, entry):
-    """Return the result of :func:`threshold_at` without the limits of the thresholds."""
-    value, middle, end = order.values[entry], order.middle[feature], order.start[feature + 1]
-    if is_above:
-        if entry + 1 < end:
-            after = order.values[entry + 1]
-            return np.float64(after) if after < value else np.nan
-        return order.rest[feature] if order.n_rows > end - order.start[feature] else np.nan
-    if entry + 1 < middle:
-        return np.float64(value) if order.values[entry + 1] > value else np.nan
-    has_others = order.n_rows > middle - order.start[feature] or end > middle
-    return np.float64(value) if has_others else np.nan
-
-
-def first_best(gain, tolerance):
+def first_within(gain, tolerance):
     """Return the position of the first gain that no other one exceeds by more than a tolerance.
 
     Parameters
@@ -162,101 +158,113 @@ def first_best(gain, tolerance):
     return None if most == -np.inf else int(np.argmax(gain >= most - tolerance))
 
 
-def _entries_array(X, inverse, rows, feature, first, last, values, places):
-    for i in range(last - first):
-        values[i], places[i] = X[rows[first + i], feature], i
-    return last - first
+def cut_sum_cache(order, n_columns):
+    """Plan which features cache the sums of the moving side at every cut.
 
+    A feature with few distinct values has few cuts, although its sweep moves many rows. For such a
+    feature the sums are computed once and kept. A feature is cached if the sums of all its cuts
+    together have at most as many elements as the feature has entries in `order`.
 
-def _entries_csc(X, inverse, rows, feature, first, last, values, places):
-    data, indices, indptr = X
-    n = 0
-    for s in range(indptr[feature], indptr[feature + 1]):
-        place = inverse[indices[s]]
-        if place >= 0 and data[s] != 0:
-            values[n], places[n] = data[s], place
-            n += 1
-    return n
+    Parameters
+    ----------
+    order : greedy.sorted_columns.SortedColumns
+    n_columns : int, number of elements of one sum
 
-
-# Write the values of a feature for rows[first:last] to `values`, and their positions in that slice
-# to `places`. Return their number. For a sparse X, the slice must be all rows; zeros are left out.
-entries = by_layout(_entries_array, _entries_csc)
-
-
-def _gather_array(X, inverse, rows, feature, values):
-    for r in range(rows.shape[0]):
-        values[r] = X[rows[r], feature]
-
-
-def _gather_csc(X, inverse, rows, feature, values):
-    data, indices, indptr = X
-    values[:] = 0.0
-    for s in range(indptr[feature], indptr[feature + 1]):
-        if inverse[indices[s]] >= 0:
-            values[inverse[indices[s]]] = data[s]
-
-
-# Write the values of a feature for all rows of a node to `values`.
-gather = by_layout(_gather_array, _gather_csc)
-
-
-def rows_at_a_time(inverse, rows):
-    """Return the number of rows that :func:`entries` reads per call: all of them if X is sparse."""
-    return max(1, len(rows)) if len(inverse) else _CHUNK
-
-
-@jit
-def stable_order(values):
-    """Return the stable argsort of some values, by merge sort.
-
-    Kernels use it in place of ``np.argsort``, which takes numba 2 s to compile.
+    Returns
+    -------
+    start : int64 array of shape (d,)
+        Row of the first cut of each feature in the cache, -1 for features that are not cached.
+    n_cached : int, number of rows of the cache
     """
-    n, width, last = values.shape[0], 1, 1
-    while last < n and values[last - 1] <= values[last]:
-        last += 1
-    order, other = np.arange(n), np.empty(n, np.int64)
-    while width < n and last < n:  # last == n: the values are sorted already
-        for start in range(0, n, 2 * width):
-            a, middle, stop = start, min(start + width, n), min(start + 2 * width, n)
-            b = middle
-            for i in range(start, stop):
-                if b == stop or (a < middle and values[order[a]] <= values[order[b]]):
-                    other[i] = order[a]
-                    a += 1
-                else:
-                    other[i] = order[b]
-                    b += 1
-        order, other = other, order
-        width *= 2
-    return order
+    begin, end = order.start[:-1], order.start[1:]
+    before = np.concatenate([[0], np.cumsum(~np.isnan(order.thresholds))])
+    n_cuts = before[end] - before[begin]
+    is_cached = n_cuts * n_columns <= end - begin
+    n_cached = np.where(is_cached, n_cuts, 0)
+    return np.where(is_cached, np.cumsum(n_cached) - n_cached, -1), int(n_cached.sum())
 
 
 @jit
-def edges_below(value, edges):
-    """Return the number of edges below a value, by a binary search without branches.
+def side_sums(space, order, weight, lo, hi, norms, cache_start, cache):
+    """Compute S of the moving side for every cut of features lo..hi-1.
 
-    The edges increase. Their number must be 2 ** i - 1 or 2 ** i; pad them with inf.
+    S is the weighted sum of the rows of the moving side, a vector with m elements. The kernel takes
+    O(m) time per entry of `order`, or O(number of non-zeros of the row) if `space` is sparse. It is
+    called once per leaf. Later searches of the leaf, after clusters have changed, reuse the result.
+
+    Parameters
+    ----------
+    space : float64 array of shape (n, m), or (data, indices, indptr) of a CSR matrix
+        The rows in the space in which the k-means cost is measured.
+    order : greedy.sorted_columns.SortedColumns
+    weight : float64 array of shape (n,)
+    lo, hi : int
+    norms : float64 array, one element per entry of `order`
+        Output: ||S||^2 after the row of each entry of `order` has moved.
+    cache_start : int64 array of shape (d,), result of :func:`cut_sum_cache`
+    cache : float64 array of shape (n_cached, m)
+        Output: S at the cuts of the cached features.
     """
-    at, step = 0, (edges.shape[0] + 1) // 2
-    while step > 0:
-        at += step if edges[at + step - 1] < value else 0
-        step //= 2
-    return at
+    total = np.zeros(cache.shape[1])
+    for f in range(lo, hi):
+        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), cache_start[f]
+        for p in range(2):
+            norm = 0.0
+            for e in range(parts[p], parts[p + 1]):
+                row = order.rows[e]
+                norm += _add_row(space, row, weight[row], total)
+                norms[e] = norm
+                if at >= 0 and not np.isnan(order.thresholds[e]):
+                    cache[at] = total
+                    at += 1
+            _clear(space, order.rows[parts[p] : parts[p + 1]], total)
 
 
-@jit
-def is_better(value, feature, threshold, best):
-    """Return whether a cut beats the best one, a tuple (value, feature, threshold, ...).
+def _add_row_dense(space, row, weight, total):
+    a = b = c = d = square = 0.0
+    m = total.shape[0]
+    for f in range(0, m - 3, 4):  # four independent sums, which the processor adds in parallel
+        x0, x1, x2, x3 = space[row, f], space[row, f + 1], space[row, f + 2], space[row, f + 3]
+        a += x0 * (2.0 * total[f] + weight * x0)
+        b += x1 * (2.0 * total[f + 1] + weight * x1)
+        c += x2 * (2.0 * total[f + 2] + weight * x2)
+        d += x3 * (2.0 * total[f + 3] + weight * x3)
+        total[f] += weight * x0
+        total[f + 1] += weight * x1
+        total[f + 2] += weight * x2
+        total[f + 3] += weight * x3
+    for f in range(m - m % 4, m):
+        x0 = space[row, f]
+        square += x0 * (2.0 * total[f] + weight * x0)
+        total[f] += weight * x0
+    return weight * ((a + b) + (c + d) + square)
 
-    Lower values are better; ties go to the lowest feature, then to the lowest threshold.
-    """
-    if value != best[0]:
-        return value < best[0]
-    return feature < best[1] or (feature == best[1] and threshold < best[2])
+
+def _add_row_csr(space, row, weight, total):
+    data, indices, indptr = space
+    change = 0.0
+    for s in range(indptr[row], indptr[row + 1]):
+        x, f = np.float64(data[s]), indices[s]
+        change += x * (2.0 * total[f] + weight * x)
+        total[f] += weight * x
+    return weight * change
 
 
-@jit
-def is_hopeless(bound, feature, best):
-    """Return whether no cut of a feature can beat the best one, with values >= bound."""
-    return bound > best[0] or (bound == best[0] and feature > best[1])
+# Add a weighted row to the sum `total` (in place) and return the increase of ||total||^2.
+_add_row = by_layout(_add_row_dense, _add_row_csr)
+
+
+def _clear_dense(space, rows, total):
+    total[:] = 0.0
+
+
+def _clear_csr(space, rows, total):
+    _, indices, indptr = space
+    for row in rows:
+        for s in range(indptr[row], indptr[row + 1]):
+            total[indices[s]] = 0.0
+
+
+# Set the vector `total`, the sum of some rows, to zero. For sparse rows only the columns in which
+# these rows have stored values are reset.
+_clear = by_layout(_clear_dense, _clear_csr)

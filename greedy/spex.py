@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tao_cluster._utils.jit import chosen_by, jit
 from tao_cluster._utils.matrices import rows_of
 from tao_cluster.problem.repeats import content_order, distinct_rows
 from tao_cluster.problem.scaling import Scaling
@@ -21,10 +22,9 @@ from tao_cluster.tree.routing import kernel_arrays, project
 
 from .base import POSITIVE, GreedyTree
 from .builder_input import BuilderInput
-from .cuts import GraphNode, conductance_cuts
 from .growth import Cut, grow, warn_interrupted
 from .leaf_clusters import match_labels
-from .sorted_columns import SortedColumns, first_best
+from .sorted_columns import SortedColumns, first_within
 
 # Maximum number of refits of an oblique test. Before each refit, every row is assigned to the
 # side to which most of its edges in the neighbour graph lead.
@@ -234,6 +234,26 @@ class SplitCut(Cut):
         return self.test
 
 
+class GraphNode(NamedTuple):
+    """Input of :func:`conductance_cuts`: a node and a graph over the rows of X.
+
+    A denotes the weighted adjacency matrix of the graph, of shape (n, n). `graph` has one of two
+    forms. (indptr, indices, data) is A as a sparse matrix. (label, scale) stands for a graph in
+    which all rows with the same label c are connected: A[i, j] = weight[i] weight[j] scale[c] for
+    two rows i, j of label c, including i = j, and 0 for rows of different labels.
+    """
+
+    order: SortedColumns
+    graph: tuple
+    weight: np.ndarray  # (n,) float64, weight of each row
+    degree: np.ndarray  # (n,) float64, row sums of A
+    # If `graph` is (label, scale): float64 of shape (k,), weight of the node's rows per label.
+    # If `graph` is sparse: int8 of shape (n,), 1 for the rows in the node and 0 for other rows.
+    inside: np.ndarray
+    inner: float  # sum of A[i, j] over all rows i, j in the node
+    volume: float  # sum of the degrees of the rows in the node
+
+
 @dataclass(frozen=True, eq=False)
 class SpexLeaf:
     """Rows of a leaf, and their GraphNode, the input of the kernel `conductance_cuts`."""
@@ -289,7 +309,7 @@ class CutConductance:
         self.points.over_features(
             lambda lo, hi: conductance_cuts(node, TIE, lo, hi, kept, threshold)
         )
-        feature = first_best(kept, TIE)
+        feature = first_within(kept, TIE)
         if feature is None:
             return None
         cut = Cut(feature, float(threshold[feature]), _rise(node, kept[feature]))
@@ -333,7 +353,7 @@ class CutConductance:
         rows, n = leaf.rows[at].astype(np.int32), len(at)
         ends = np.array([0, n])
         terms = (rows, values[at], ends, ends[1:], np.zeros(1), n)
-        order = SortedColumns(*terms, *self._limits(leaf.rows, values))
+        order = SortedColumns.from_entries(*terms, *self._limits(leaf.rows, values))
         kept, threshold = np.empty(1), np.empty(1)
         conductance_cuts(leaf.node._replace(order=order), TIE, 0, 1, kept, threshold)
         if kept[0] == -np.inf:
@@ -560,3 +580,93 @@ def _neighbors(space, n_neighbors):
     if n_neighbors < 1:
         return sp.csr_matrix((space.shape[0], space.shape[0]))
     return NearestNeighbors(n_neighbors=n_neighbors).fit(space).kneighbors_graph()
+
+
+# ---------------------------------------------------------------- the search for a cut
+
+
+@jit
+def conductance_cuts(node, tolerance, lo, hi, kept, threshold):
+    """Find the cut of each of the features lo..hi-1 with the least sum of conductances.
+
+    The conductance of a side is 1 - inner / volume. `inner` is the sum of the adjacency matrix over
+    pairs of rows in the side, and `volume` the sum of the degrees of its rows in the whole graph.
+    The kernel maximizes the sum of inner / volume over both sides, which is 2 minus the sum of the
+    two conductances.
+
+    Parameters
+    ----------
+    node : GraphNode
+    tolerance : float
+        If the sums of two cuts of a feature differ by less than this, the lower threshold wins.
+    lo, hi : int
+    kept, threshold : float64 arrays of shape (d,)
+        Output: the largest sum of inner / volume of each feature (-inf if the feature has no cut),
+        and the threshold of this cut.
+    """
+    order, moved = node.order, np.zeros_like(node.inside)
+    for f in range(lo, hi):
+        kept[f], threshold[f] = -np.inf, np.inf
+        parts = (order.start[f], order.middle[f], order.start[f + 1])
+        for p in range(2):
+            inner, volume, other_inner = 0.0, 0.0, node.inner
+            for e in range(parts[p], parts[p + 1]):
+                row = order.rows[e]
+                to_moved, to_rest, loop = _move(node.graph, node.weight, row, node.inside, moved)
+                inner += 2.0 * to_moved + loop
+                other_inner -= 2.0 * to_rest + loop
+                volume += node.degree[row]
+                candidate = order.thresholds[e]
+                if np.isnan(candidate):
+                    continue
+                other_volume = node.volume - volume
+                found = inner / volume if volume > 0.0 else 0.0
+                found += other_inner / other_volume if other_volume > 0.0 else 0.0
+                is_lower = candidate < threshold[f] and found > kept[f] - tolerance
+                if found > kept[f] + tolerance or is_lower:
+                    kept[f], threshold[f] = found, candidate
+            _reset(node.graph, order.rows[parts[p] : parts[p + 1]], moved)
+
+
+def _is_clique(graph):
+    return len(graph) == 2
+
+
+def _move_clique(graph, weight, row, inside, moved):
+    label, scale = graph
+    own, w = label[row], weight[row]
+    share = w * scale[own]
+    to_moved, to_rest = share * moved[own], share * (inside[own] - moved[own] - w)
+    moved[own] += w
+    return to_moved, to_rest, share * w
+
+
+def _move_sparse(graph, weight, row, inside, moved):
+    indptr, indices, data = graph
+    to_moved = to_rest = 0.0
+    for s in range(indptr[row], indptr[row + 1]):
+        other, edge = indices[s], data[s]
+        if moved[other]:
+            to_moved += edge
+        elif inside[other] and other != row:
+            to_rest += edge
+    moved[row] = 1
+    return to_moved, to_rest, 0.0
+
+
+# Mark a row as moved. Return the weight of its edges to rows of the node that moved before, to the
+# other rows of the node, and to itself (0 in a sparse graph, which has no edges of this kind).
+_move = chosen_by(_is_clique, _move_clique, _move_sparse)
+
+
+def _reset_clique(graph, rows, moved):
+    moved[:] = 0
+
+
+def _reset_sparse(graph, rows, moved):
+    for row in rows:
+        moved[row] = 0
+
+
+# Mark all rows (or, in a sparse graph, the given rows) as not moved.
+_reset = chosen_by(_is_clique, _reset_clique, _reset_sparse)
