@@ -237,7 +237,7 @@ class BuilderInput:
             values = np.zeros(self.X.shape[0])
             values[indices[stored]] = data[stored]
             return values[rows]
-        return self.X[rows, feature].astype(np.float64, copy=False)
+        return self.X[:, feature][rows].astype(np.float64, copy=False)
 
     def goes_left(self, rows, feature, threshold):
         """Return a mask of `rows`: True where the value of `feature` is at most `threshold`."""

@@ -408,14 +408,23 @@ class SeparationNode:
         excess = self.excess[some]
         if self.distances is not None:
             # The second nearest centre does not serve if it lies on the side of the nearest one.
-            is_wrong = is_left[self.second[some]] == goes_left
-            for side in (True, False):
-                wrong = np.flatnonzero(is_wrong & (goes_left == side))
-                own, others = some[wrong], self.center_ids[is_left != side]
-                least = self.distances[self.rows[own][:, None], others].min(axis=1)
-                terms = (self.scale, self.weight[own], self.cap)
-                excess[wrong] = quantized(least - self.nearest[own], *terms)
+            wrong = np.flatnonzero(is_left[self.second[some]] == goes_left)
+            own, sides = some[wrong], (self.center_ids[is_left], self.center_ids[~is_left])
+            terms = (self.distances, self.rows[own], goes_left[wrong])
+            least = _least_distances(*terms, *sides)
+            terms = (self.scale, self.weight[own], self.cap)
+            excess[wrong] = quantized(least - self.nearest[own], *terms)
         return excess
+
+
+@jit
+def _least_distances(distances, rows, goes_left, left, right):
+    """Return the least distance of rows to the centres `right` if they go left, else to `left`."""
+    out = np.full(rows.shape[0], np.inf)
+    for i in range(rows.shape[0]):
+        for c in right if goes_left[i] else left:
+            out[i] = min(out[i], distances[rows[i], c])
+    return out
 
 
 def fixed_labels_node(points, rows, centers, all_left, is_ratio, cost_bound=np.inf):
@@ -474,12 +483,9 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
     -------
     SeparationNode
     """
-    weight, distances = points.weight[rows], points.distances[rows[:, None], centers]
-    label, each = distances.argmin(axis=1), np.arange(len(rows))
-    nearest, most = distances[each, label], distances.max(axis=1)
-    scale, cap = quantization_scale(weight @ (most - nearest), len(rows), cost_bound)
-    distances[each, label] = np.inf
-    second, mass, unit = distances.argmin(axis=1), None, 1.0
+    weight, mass, unit = points.weight[rows], None, 1.0
+    label, second, nearest, gap, distance_range = _nearest_two(points.distances, rows, centers)
+    scale, cap = quantization_scale(weight @ distance_range, len(rows), cost_bound)
     if factor > 0:
         weight_scale, _ = quantization_scale(weight.sum(), len(rows))
         mass = quantized(np.ones(len(rows)), weight_scale, weight, np.inf)
@@ -492,7 +498,7 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
     return SeparationNode(
         rows=rows,
         label=label,
-        excess=quantized(distances[each, second] - nearest, scale, weight, cap),
+        excess=quantized(gap, scale, weight, cap),
         centers=points.centers[centers],
         center_ids=centers,
         weight=weight,
@@ -506,6 +512,42 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
         mass=mass,
         used=used,
     )
+
+
+@jit
+def _nearest_two(distances, rows, centers):
+    """Find the nearest and the second nearest of some centres for each row.
+
+    Parameters
+    ----------
+    distances : float64 array of shape (n, k)
+    rows : int64 array of shape (m,)
+    centers : int64 array of shape (c,), columns of `distances`
+
+    Returns
+    -------
+    label, second : int64 arrays of shape (m,)
+        Nearest and second nearest centre, as positions in `centers` (ties: the lowest).
+    nearest, gap, distance_range : float64 arrays of shape (m,)
+        `nearest` is the distance to the nearest centre. `gap` and `distance_range` are the
+        distances to the second nearest and to the farthest centre, minus `nearest`.
+    """
+    n = rows.shape[0]
+    label, second = np.empty(n, np.int64), np.empty(n, np.int64)
+    nearest, gap, distance_range = np.empty(n), np.empty(n), np.empty(n)
+    for r in range(n):
+        least, next_, most = np.inf, np.inf, -np.inf
+        label[r] = second[r] = 0
+        for c in range(centers.shape[0]):
+            value = distances[rows[r], centers[c]]
+            if value < least:
+                second[r], label[r] = label[r], c
+                least, next_ = value, least
+            elif value < next_:
+                next_, second[r] = value, c
+            most = max(most, value)
+        nearest[r], gap[r], distance_range[r] = least, next_ - least, most - least
+    return label, second, nearest, gap, distance_range
 
 
 def separating_cut(points, inverse, node, lo, hi):
@@ -619,21 +661,43 @@ def _cuts_at_edges(node, edges, sums, features):
 def _cut_between_edges(points, node, feature, j, edges, rank):
     """Return the best cut of a feature with a threshold in [edges[j], edges[j + 1])."""
     values, is_left, low = points.column(node.rows, feature), rank <= j, edges[j]
-    goes_left, is_below = is_left[node.label], values <= low
-    inside, parted = rows_between(values, low, edges[j + 1]), np.flatnonzero(is_below != goes_left)
-    change = node.excess_of(inside, goes_left[inside], is_left)
-    change *= np.where(goes_left[inside], -1.0, 1.0)
-    first = node.excess_of(parted, goes_left[parted], is_left).sum()
+    some = np.empty(len(values) + 1, np.int64)
+    n, n_left = _relevant_rows(values, low, edges[j + 1], node.label, is_left, some)
+    some = some[:n]
+    goes_left, inside = is_left[node.label[some]], rows_between(values[some], low, edges[j + 1])
+    excess = node.excess_of(some, goes_left, is_left)
+    first = excess[(values[some] <= low) != goes_left].sum()
+    change = excess[inside] * np.where(goes_left[inside], -1.0, 1.0)
     cost = np.cumsum(np.append(first, change))
     mass = cost
     if node.mass is not None:
-        mass = np.cumsum(np.append(node.mass[is_below].sum(), node.mass[inside]))
+        mass = np.cumsum(np.append(node.mass[values <= low].sum(), node.mass[some[inside]]))
     n_centers = np.full(len(cost), j + 1)
     (found,) = node.criterion(cost[None], n_centers, np.array([feature]), mass[None], mass[None])
     if not node.all_left:  # a row must stay on the right, unless no row is parted from its centre
-        n_left = np.count_nonzero(is_below) + np.arange(len(cost))
-        found[(cost > 0) & (n_left == len(node.rows))] = np.inf
-    return first_best(found, feature, np.append(low, values[inside]))
+        found[(cost > 0) & (n_left + np.arange(len(cost)) == len(values))] = np.inf
+    return first_best(found, feature, np.append(low, values[some[inside]]))
+
+
+@jit
+def _relevant_rows(values, low, high, label, is_left, some):
+    """Find the rows on which the costs of the cuts in the interval [low, high) depend.
+
+    These are the rows inside the interval and those that a cut at `low` separates from their
+    centres. Their positions are written to `some`, which has one element more than there are rows.
+
+    Returns
+    -------
+    n, n_left : int
+        Number of relevant rows; number of all rows whose value is at most `low`.
+    """
+    n = n_left = 0
+    for r in range(values.shape[0]):  # no `if`, since the processor could not predict the branches
+        value = values[r]
+        some[n] = r
+        n += ((value <= low) != is_left[label[r]]) | ((value > low) & (value < high))
+        n_left += value <= low
+    return n, n_left
 
 
 @jit

@@ -151,15 +151,16 @@ def bin_sums(
     -------
     float64 array of shape (F, n_groups, number of bins, q)
     """
-    group = np.zeros(len(rows), np.int64) if group is None else group
+    group = np.empty(0, np.int64) if group is None else group
     n_bins = 2 * edges.shape[1] - 1 if marks_edges else edges.shape[1] + 1
-    sums = np.zeros((len(features), n_groups, n_bins, terms.shape[1]))
+    sums = np.zeros((len(features), n_groups * n_bins, terms.shape[1]))
     step = max(1, len(rows)) if len(inverse) else _CHUNK  # a sparse column is read as a whole
-    args = (features, edges, group, terms, step, marks_edges, sums)
+    args = (features, edges, group, n_bins, terms, step, marks_edges, sums)
     _add_to_bins(points.columns, inverse, rows, *args)
+    sums = sums.reshape(len(features), n_groups, n_bins, -1)
     if len(inverse):  # add the rows with a zero, which a sparse X does not store
-        totals = np.zeros(sums.shape[1::2])
-        np.add.at(totals, group, terms)
+        totals = np.zeros((n_groups, terms.shape[1]))
+        np.add.at(totals, group if len(group) else np.zeros(len(rows), int), terms)
         at, each = (edges < 0).sum(axis=1), np.arange(len(features))
         if marks_edges:
             at = 2 * at + (edges[each, at] == 0)
@@ -168,8 +169,8 @@ def bin_sums(
 
 
 @jit
-def _add_to_bins(X, inverse, rows, features, edges, group, terms, step, marks_edges, sums):
-    """Add terms[r] to sums[feature, group[r], bin of r]; see :func:`bin_sums`.
+def _add_to_bins(X, inverse, rows, features, edges, group, n_bins, terms, step, marks_edges, sums):
+    """Add terms[r] to sums[feature, group[r] * n_bins + bin of r]; see :func:`bin_sums`.
 
     `step` is the number of rows that are processed at a time.
     """
@@ -187,10 +188,12 @@ def _add_to_bins(X, inverse, rows, features, edges, group, terms, step, marks_ed
                     bins[i] += values[i] > edge[e]
             for i in range(n if marks_edges else 0):
                 bins[i] = 2 * bins[i] + (edge[bins[i]] == values[i])
-            for i in range(n):
-                row = start + places[i]
+            for i in range(n if group.shape[0] else 0):
+                bins[i] += group[start + places[i]] * n_bins
+            for i in range(n):  # separate loops are twice as fast as one
+                at, row = bins[i], start + places[i]
                 for q in range(n_terms):
-                    total[group[row], bins[i], q] += terms[row, q]
+                    total[at, q] += terms[row, q]
 
 
 def _entries_dense(X, inverse, rows, feature, first, last, values, places):

@@ -98,11 +98,22 @@ def _label_costs(points, rows, scale, cap):
     return costs, savings
 
 
-def _excess_costs(points, rows, scale, cap, labels=slice(None)):
-    """Return the quantized excess costs of some rows under some labels."""
-    excess = points.distances[rows][:, labels]
-    excess -= points.nearest[rows, None]
-    return quantized(excess, scale, points.weight[rows, None], cap)
+def _excess_costs(points, rows, scale, cap, labels=None):
+    """Return the quantized excess costs of some rows under some labels; see `greedy.cuts`."""
+    labels = np.arange(points.distances.shape[1]) if labels is None else labels
+    costs = np.empty((len(rows), len(labels)))
+    terms = (points.distances, points.nearest, points.weight, scale, cap)
+    _fill_costs(rows, labels, *terms, costs)
+    return costs
+
+
+@jit
+def _fill_costs(rows, labels, distances, nearest, weight, scale, cap, costs):
+    for r in range(rows.shape[0]):
+        row, least, w = rows[r], nearest[rows[r]], weight[rows[r]]
+        for c in range(labels.shape[0]):
+            cost = np.rint(np.rint((distances[row, labels[c]] - least) * scale) * w)
+            costs[r, c] = cost if cost < cap else cap
 
 
 def _savings(points, node, places):
@@ -254,9 +265,11 @@ def _save(sums, start, totals, values, bounds):
         Output: lower bound of the value of all cuts inside of a bin. A row that may be on either
         side saves at most what it saves under the label best for this row.
     """
-    left, last = np.empty(start.shape[0]), start.shape[0] - 1
+    last = start.shape[0] - 1
+    left = np.empty(last)
     for f in range(sums.shape[0]):
-        left[:] = start
+        for q in range(last):  # a slice assignment takes numba a second to compile
+            left[q] = start[q]
         for b in range(sums.shape[1]):
             if bounds.shape[1]:
                 at_left = at_right = 0.0
