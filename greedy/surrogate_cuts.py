@@ -22,7 +22,6 @@ from .cuts import (
     bin_sums,
     first_best,
     quantization_scale,
-    quantized,
     refined_cap,
     rows_between,
     search_intervals,
