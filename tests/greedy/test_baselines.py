@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from building import built
+from greedy.cuts.impurity import Region, density_cut
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -14,7 +15,6 @@ from greedy import CUBT, CLTree, KDTree
 from greedy.builder_input import BuilderInput
 from greedy.cltree import CutDensity, prune_stepwise
 from greedy.cubt import CutDeviance, DevianceLeaf, dissimilarity
-from greedy.cuts.impurity import Region, density_cut
 from greedy.leaf_clusters import deviance, match_labels, merge_closest
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth

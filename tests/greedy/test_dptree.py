@@ -14,7 +14,6 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from greedy import DPTree
-from greedy.cuts import optimal_search_tree
 
 SMALL = {"max_examples": 80, "deadline": None}
 METRICS = {"kmeans": "sqeuclidean", "kmedians": "cityblock"}
@@ -22,50 +21,22 @@ POWERS = {"kmeans": 2, "kmedians": 1}
 OBJECTIVES = st.sampled_from(sorted(POWERS))
 
 
-def every_search_tree(a, b):
-    """Yield all search trees over the cuts a..b-1, as {cut: (first, last centre of its node)}."""
-    if a == b:
-        yield {}
-        return
-    for j in range(a, b):
-        for left in every_search_tree(a, j):
-            for right in every_search_tree(j + 1, b):
-                yield {j: (a, b), **left, **right}
-
-
-def value_of(tree, places, parted, power):
-    return sum(parted[j] * (places[b] - places[a]) ** power for j, (a, b) in tree.items())
-
-
-@settings(**SMALL)
-@given(st.integers(1, 7), st.data(), st.sampled_from([1, 2]))
-def test_dynamic_programming_equals_the_best_of_all_search_trees(k, data, power):
-    """For distinct places; cuts between equal ones are not in a search tree."""
-    steps = data.draw(st.lists(st.integers(1, 5), min_size=k - 1, max_size=k - 1))
-    parted = data.draw(st.lists(st.integers(0, 6), min_size=k - 1, max_size=k - 1))
-    places = np.cumsum([0, *steps]).astype(float)
-    cost, root = optimal_search_tree(places, np.array(parted, float), power)
-    least = min(value_of(tree, places, parted, power) for tree in every_search_tree(0, k - 1))
-    assert cost[0, k - 1] == least
-    tree, todo = {}, [(0, k - 1)]
-    while todo:  # the roots make a tree of that value
-        a, b = todo.pop()
-        if a < b:
-            tree[root[a, b]] = (a, b)
-            todo += [(a, root[a, b]), (root[a, b] + 1, b)]
-    assert len(tree) == k - 1
-    assert value_of(tree, places, parted, power) == least
-
-
 def test_roots_do_not_move_with_their_range():
-    """Why Knuth's speed-up does not serve: it looks between the roots of the shorter ranges."""
-    places, parted = np.array([0.0, 1, 4, 7, 8]), np.array([1.0, 5, 5, 4])
-    cost, root = optimal_search_tree(places, parted, 1)
-    assert (root[0, 3], root[0, 4], root[1, 4]) == (1, 0, 2)
-    between = [
-        parted[j] * (places[4] - places[0]) + cost[0, j] + cost[j + 1, 4] for j in range(1, 3)
-    ]
-    assert (cost[0, 4], min(between)) == (62, 63)
+    """Why Knuth's speed-up does not serve: it looks between the roots of the shorter ranges.
+
+    The root of the ranges 0..3 and 1..4 are the cuts 1 and 2; that of 0..4 is the cut 0.
+    """
+    centers, parted = np.array([[0.0], [1], [4], [7], [8]]), [1, 5, 5, 4]
+    options = {"objective": "kmedians", "midpoints": False, "ties": "first"}
+
+    def root(first, last):
+        """The first cut; a row at centre j + 1 that belongs to j is parted by the cut j alone."""
+        some = np.arange(first, last)
+        terms = {"labels": some - first, "sample_weight": np.array(parted)[some]}
+        X = centers[first + 1 : last + 1]
+        return built(DPTree, X, centers[first : last + 1], **terms, **options).threshold[0]
+
+    assert (root(0, 3), root(0, 4), root(1, 4)) == (2.5, 0.5, 5.5)
 
 
 # ---------------------------------------------------------------- the tree
@@ -186,7 +157,7 @@ def test_forms_of_the_input_change_nothing(problem, objective):
 
 @pytest.mark.parametrize("objective", ["kmeans", "kmedians"])
 def test_the_bounds_of_the_paper_hold(objective):
-    """Theorems 3 and 4, with the reference centres; and what one search tree may cost."""
+    """Theorems 3 and 4, with the reference centres."""
     rng = np.random.default_rng(0)
     for _ in range(60):
         n, d, k = rng.integers(20, 80), rng.integers(1, 4), rng.integers(2, 9)
@@ -199,13 +170,6 @@ def test_the_bounds_of_the_paper_hold(objective):
         cost = distances[np.arange(n), labels].sum()
         factor = 4 * d * np.log2(k) * (k if objective == "kmeans" else 1)
         assert cost <= (1 + factor) * free
-        places, parted = np.sort(rng.random(k)), rng.integers(0, 9, k - 1).astype(float)
-        power = POWERS[objective]
-        bound = 2 * np.log2(k) * (np.diff(places) ** power) @ parted
-        bound *= k if power == 2 else 1
-        assert (
-            optimal_search_tree(places, parted, power)[0][0, -1] <= bound
-        )  # inequalities 5 and 16
 
 
 def test_only_features_that_cut_are_looked_at(rng):

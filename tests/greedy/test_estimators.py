@@ -37,7 +37,7 @@ from greedy import (
     SpEx,
 )
 from tao_cluster import TAOClustering
-from tao_cluster.initial_trees.builders import InitialTree
+from tao_cluster.initial_trees import InitialTree
 from tao_cluster.measures import feature_usage, normalized_mutual_information
 from tao_cluster.plot import plot_tree
 

@@ -13,10 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from greedy import EMN, IMM, ExGreedy, ExKMC, ExShallow
-from greedy.builder_input import BuilderInput
-from greedy.cuts import expected_depth, sparse_savings_bounds
-from greedy.nodes import surrogate_node
-from tao_cluster.tree.routing import kernel_arrays
 
 build_imm, build_emn = partial(built, IMM), partial(built, EMN)
 build_exgreedy, build_exshallow = partial(built, ExGreedy), partial(built, ExShallow)
@@ -248,20 +244,6 @@ def test_rows_on_their_centers():
     np.testing.assert_array_equal(tree.predict(X), np.arange(8))
 
 
-@given(st.integers(2, 12), st.data())
-def test_expected_depth_is_the_paper_s_recursion(k, data):
-    n_left = data.draw(st.integers(1, k - 1))
-    share = data.draw(st.fractions(0, 1, max_denominator=50))
-    table = np.empty(k + 1)
-    got = expected_depth(float(share), float(share), n_left, k, (0.0, 0.0), table)
-    assert got == pytest.approx(float(eval_wad(Fraction(7), k, share, Fraction(n_left, k))))
-    other = data.draw(st.floats(0, 1))
-    low, high = sorted([float(share), other])
-    bound = expected_depth(low, high, n_left, k, (0.0, 0.0), table)
-    for at in np.linspace(low, high, 7):
-        assert bound <= expected_depth(at, at, n_left, k, (0.0, 0.0), table) + 1e-12
-
-
 # ---------------------------------------------------------------- cuts of any kind
 
 
@@ -336,19 +318,19 @@ def test_exkmc_makes_the_best_expansions(problem, extra, base):
         assert tree.leaf_label[node] == label
 
 
-@pytest.mark.parametrize("n_features", [3, 2**20])  # of many, labels are taken together
-@settings(deadline=None, max_examples=30)
-@given(problem=problems(max_rows=20))
-def test_cuts_save_no_more_than_stored_values_can(problem, n_features):
-    X, centers, weight = problem
-    X, centers = X - 1, centers - 1
-    points = BuilderInput.from_centers(sp.csr_matrix(X), centers, weight, None)
-    node = surrogate_node(points, points.rows)
-    most = sparse_savings_bounds(kernel_arrays(points.X), node, n_features) / node.scale
-    for feature in range(X.shape[1]):
-        column = X[:, [feature]]
-        saving = best_saving(squared(X, centers), points.weight, column, points.rows)[0]
-        assert saving <= most[feature] + 1e-9
+@pytest.mark.parametrize("n_features", [3, 2**18])  # of many, the bounds take labels together
+def test_sparse_columns_are_skipped_only_if_they_cannot_save(n_features, rng):
+    for _ in range(3):
+        X = rng.integers(-1, 3, (60, 3)).astype(float)
+        centers = X[rng.choice(60, 8, replace=False)]
+        wide = sp.csr_matrix((60, n_features - 3))
+        far = np.hstack([centers, np.zeros((8, n_features - 3))])
+        options = {"max_leaves": 20, "midpoints": False, "ties": "first"}
+        tree = build_exkmc(X, centers, **options)
+        sparse = build_exkmc(sp.hstack([sp.csr_matrix(X), wide], "csr"), far, **options)
+        np.testing.assert_array_equal(sparse.split_indices, tree.split_indices)
+        np.testing.assert_array_equal(sparse.threshold, tree.threshold)
+        np.testing.assert_array_equal(sparse.leaf_label, tree.leaf_label)
 
 
 def tied_problem():

@@ -15,8 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from greedy import Kauri, kauri
-from greedy.builder_input import BuilderInput
-from greedy.kauri import grow_kauri
 
 
 def cost(X, weight, labels):
@@ -73,28 +71,20 @@ def problems(draw):
 def test_every_step_is_the_best_of_all(problem, is_sparse):
     X, weight, k, max_leaves = problem
     given_X = sp.csr_matrix(X) if is_sparse else X
-    growth = grow_kauri(
-        BuilderInput.from_centers(given_X, X[np.arange(k) % len(X)], weight), max_leaves
-    )
-    leaves, sizes = {0: np.arange(len(X))}, []
-    steps = sorted(n for n in range(growth.n_nodes) if growth.splits[n] is not None)
-    for node in sorted(steps, key=growth.left.__getitem__):
-        before = [(rows, growth.label[leaf]) for leaf, rows in leaves.items()]
-        best, _ = least_cost(X, weight, before, k)
-        rows, split = leaves.pop(node), growth.splits[node]
-        left = X[rows, split.indices[0]] <= split.threshold
-        leaves[growth.left[node]], leaves[growth.right[node]] = rows[left], rows[~left]
-        labels = np.empty(len(X), int)
-        for leaf, some in leaves.items():
-            labels[some] = growth.label[leaf]
-        assert cost(X, weight, labels) == pytest.approx(best, abs=1e-9)
-        sizes.append(min(left.sum(), (~left).sum()))
-    assert all(sizes)
-    assert growth.n_leaves <= max_leaves
-    if growth.n_leaves < max_leaves:
-        end = [(rows, growth.label[leaf]) for leaf, rows in leaves.items()]
-        best, now = least_cost(X, weight, end, k)
-        assert best >= now - 1e-9
+    centers = X[np.arange(k) % len(X)]
+    leaves, now = [(np.arange(len(X)), 0)], cost(X, weight, np.zeros(len(X), int))
+    for size in range(1, max_leaves + 1):  # a tree with one leaf more has one step more
+        tree = built(Kauri, given_X, centers, sample_weight=weight, max_leaves=size)
+        labels, leaf = tree.predict(X), tree.apply(X)
+        assert len(np.unique(leaf)) == tree.n_leaves <= size
+        if size > 1:
+            best, _ = least_cost(X, weight, leaves, k)
+            if tree.n_leaves < size:
+                assert best >= now - 1e-9
+                break
+            assert cost(X, weight, labels) == pytest.approx(best, abs=1e-9)
+        now = cost(X, weight, labels)
+        leaves = [(np.flatnonzero(leaf == one), tree.leaf_label[one]) for one in tree.leaves]
 
 
 @pytest.mark.slow
@@ -144,8 +134,8 @@ def test_ties_go_to_the_lowest_feature_and_threshold(rng):
     assert set(tree.used_features.tolist()) <= {0, 1}
     # Two blocks far apart with equal gaps inside: the lower cut comes first.
     line = np.array([[0.0], [1.0], [10.0], [11.0]])
-    growth = grow_kauri(BuilderInput.from_centers(line, line[:3]), 3)
-    assert [split.threshold for split in growth.splits if split] == [1.0, 0.0]
+    tree = built(Kauri, line, line[:3], max_leaves=3, midpoints=False)
+    assert tree.threshold[tree.decision_nodes].tolist() == [1.0, 0.0]
 
 
 def test_far_from_the_origin_and_wide(rng):
@@ -154,11 +144,10 @@ def test_far_from_the_origin_and_wide(rng):
     far = built(Kauri, X + 2.0**24, X[:4] + 2.0**24, max_leaves=9)
     np.testing.assert_array_equal(near.predict(X), far.predict(X + 2.0**24))
     wide = rng.normal(size=(30, 200))  # more columns than rows: another basis, the same costs
-    growth = grow_kauri(BuilderInput.from_centers(wide, wide[:3]), 2)
-    split = growth.splits[0]
+    tree = built(Kauri, wide, wide[:3], max_leaves=2)
     best, _ = least_cost(wide[:, :8], np.ones(30), [(np.arange(30), 0)], 3)
     assert best < np.inf
-    labels = (wide[:, split.indices[0]] > split.threshold).astype(int)
+    labels = tree.predict(wide)
     assert cost(wide, np.ones(30), labels) == pytest.approx(least_cost_of_one_cut(wide), rel=1e-12)
 
 

@@ -11,11 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedy import ExKMC
-from greedy.builder_input import BuilderInput
-from greedy.cuts import gini_cut
-from greedy.nodes import impurity_node
-from tao_cluster.tree import Split
-from tao_cluster.tree.growth import Growth
 
 build_exkmc = partial(built, ExKMC)
 
@@ -26,31 +21,70 @@ def impurity(labels, weight):
     return total - sum(mass * mass for mass in masses) / total
 
 
+def best_cut(X, weight, distances, rows):
+    """(gain, feature, threshold) of ExKMC's cut of a leaf, and None if it stays a leaf.
+
+    The gain is the saving or, where no cut saves, the reduction of the impurity minus 2.
+    """
+    costs = weight[rows] @ distances[rows]
+    nearest = distances[rows].argmin(axis=1)
+    if (distances[rows, costs.argmin()] == distances[rows].min(axis=1)).all():
+        return None
+    before, saving, purest = impurity(nearest, weight[rows]), (0, 0, 0), (-3, 0, 0)
+    for feature in range(X.shape[1]):
+        for threshold in np.unique(X[rows, feature])[:-1]:
+            left = X[rows, feature] <= threshold
+            sides = [weight[rows][s] @ distances[rows][s] for s in (left, ~left)]
+            saved = Fraction(int(costs.min() - sum(side.min() for side in sides)))
+            after = sum(impurity(nearest[s], weight[rows][s]) for s in (left, ~left))
+            saving = max(saving, (saved, -feature, -threshold))
+            if before > 0:
+                purest = max(purest, ((before - after) / before - 2, -feature, -threshold))
+    gain, feature, threshold = saving if saving[0] > 0 else purest
+    return None if gain == -3 else (gain, -feature, -threshold)
+
+
+def plain_cuts(X, weight, distances, max_leaves):
+    """All (feature, threshold, rows) of ExKMC from one leaf, but for those that never pay."""
+    leaves, found, cuts, number = {0: np.arange(len(X))}, {}, {}, 1
+    while True:
+        for node, rows in leaves.items():
+            if node not in found:
+                found[node] = best_cut(X, weight, distances, rows)
+        open_leaves = [node for node in leaves if found[node] is not None]
+        if len(leaves) >= max_leaves or not open_leaves:
+            break
+        node = max(open_leaves, key=lambda node: (found[node][0], -node))
+        gain, feature, threshold = found[node]
+        rows = leaves.pop(node)
+        left = X[rows, feature] <= threshold
+        leaves |= {number: rows[left], number + 1: rows[~left]}
+        cuts[node] = (gain, (number, number + 1), (feature, threshold, tuple(rows)))
+        number += 2
+    useful = set()
+    for node, (gain, children, _) in reversed(cuts.items()):
+        if gain > 0 or useful & set(children):
+            useful.add(node)
+    return {cuts[node][2] for node in useful}
+
+
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_matrix])
 @settings(deadline=None, max_examples=80)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 14), d=st.integers(1, 3), k=st.integers(1, 4))
-def test_purest_cut_is_exact(form, seed, n, d, k):
+def test_purest_cuts_are_exact(form, seed, n, d, k):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (n, d)).astype(float)
-    weight = rng.integers(1, 4, n)
-    points = BuilderInput.from_centers(
-        form(X), rng.integers(0, 4, (k, d)).astype(float), weight, n_jobs=2
-    )
-    rows = np.sort(rng.choice(n, rng.integers(1, n + 1), replace=False))
-    labels = points.distances[rows].argmin(axis=1)
-    before, best = impurity(labels, weight[rows]), None
-    for feature in range(d):
-        for threshold in np.unique(X[rows, feature])[:-1]:
-            left = X[rows, feature] <= threshold
-            sides = (impurity(labels[side], weight[rows][side]) for side in (left, ~left))
-            found = (sum(sides), feature, threshold)
-            best = found if best is None else min(best, found)
-    cut = points.best_cut(gini_cut, points.inverse_index(rows), impurity_node(points, rows))
-    if best is None or before == 0:
-        assert cut is None
-    else:
-        assert cut[1:] == best[1:]
-        assert -cut[0] == pytest.approx(float((before - best[0]) / before))
+    weight, centers = rng.integers(1, 4, n), rng.integers(0, 4, (k, d)).astype(float)
+    max_leaves = k + int(rng.integers(0, 6))
+    options = {"base": "none", "midpoints": False, "ties": "first", "sample_weight": weight}
+    tree = build_exkmc(form(X), centers, max_leaves=max_leaves, n_jobs=2, **options)
+    distances = ((X[:, None] - centers) ** 2).sum(axis=2)
+    reached = tree.decision_path(X).toarray().astype(bool)
+    found = {
+        (int(tree.split(node)[0][0]), tree.threshold[node], tuple(np.flatnonzero(reached[:, node])))
+        for node in tree.decision_nodes
+    }
+    assert found == plain_cuts(X, weight, distances, max_leaves)
 
 
 def test_a_cut_that_saves_nothing_makes_way_for_cuts_that_do():
@@ -99,17 +133,3 @@ def test_every_test_has_one_in_its_subtree_that_saves(seed):
         leaves = [leaf for leaf in tree.leaves if below[leaf]]
         assert sum(cost(leaf) for leaf in leaves) < cost(node) - 1e-9
     assert np.all(np.diff([record["surrogate"] for record in model.trace_]) <= 1e-9)
-
-
-def test_a_growth_without_some_nodes():
-    growth, split = Growth(), Split.from_feature(0, 1.0)
-    growth.add(9)
-    left, right = growth.split(0, split, (1, 2))
-    growth.split(left, split, (3, 4))
-    growth.split(right, Split.from_feature(1, 2.0), (5, 6))
-    fewer = growth.without({left})
-    assert (fewer.left, fewer.right) == ([1, -1, 3, -1, -1], [2, -1, 4, -1, -1])
-    assert fewer.label == [9, 1, 2, 5, 6]
-    assert fewer.splits[2].threshold == 2.0
-    assert growth.without(set()).to_tree(2) == growth.to_tree(2)
-    assert growth.without({0}).to_tree(2).n_leaves == 1

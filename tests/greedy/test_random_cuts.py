@@ -7,28 +7,29 @@ from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numba import typeof
 from scipy.stats import chisquare, kstest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 from greedy import RandomCuts
 from greedy.bounds import bound
-from greedy.cuts.random import blank_tree, draw_tree, tree_costs
-from greedy.random_cuts import RULES, cut_space
 
-RULES_OF = [(objective, name) for name, rule in RULES.items() for objective in rule.objectives]
+RULES = {
+    "random-coordinate": ("kmedians",),
+    "gamlath": ("kmeans", "kmedians"),
+    "makarychev-shan": ("kmeans", "kmedians"),
+    "esfandiari": ("kmedians",),
+    "bicriteria": ("kmeans",),
+}
+RULES_OF = [(objective, name) for name, objectives in RULES.items() for objective in objectives]
 
 
-def draws(centers, rule, objective, n=4000, delta=None):
+def draws(centers, rule, objective, n=1500, delta=None):
     """First cuts of many trees: features and thresholds."""
-    space = cut_space(np.asarray(centers, dtype=float), rule, objective, delta)
-    rng, found = np.random.default_rng(0), []
-    for _ in range(n):
-        tree = blank_tree(space.max_leaves)
-        draw_tree(space, rng.random(space.max_leaves - 1), tree)
-        found.append((tree.feature[0], tree.threshold[0]))
-    return np.array(found)
+    options = {"rule": rule, "objective": objective, "delta": delta, "n_trees": 1}
+    options |= {"midpoints": False, "ties": "first"}
+    trees = (built(RandomCuts, centers, centers, rng=seed, **options) for seed in range(n))
+    return np.array([(tree.split(0)[0][0], tree.threshold[0]) for tree in trees])
 
 
 def distances(X, centers, objective):
@@ -142,43 +143,26 @@ def test_every_center_gets_a_leaf(centers, rule, seed):
 
 
 def test_bicriteria_shares_centers_while_there_are_leaves():
-    """A wide band (a small share of it is what theory asks for) makes all the leaves there are."""
     X = np.random.default_rng(0).normal(size=(40, 3))
-    space = cut_space(X, "bicriteria", "kmeans", 0.25)._replace(overlap=0.3)
-    sizes = []
-    for seed in range(20):
-        tree = blank_tree(space.max_leaves)
-        n_nodes = draw_tree(space, np.random.default_rng(seed).random(space.max_leaves - 1), tree)
-        sizes.append((n_nodes + 1) // 2)
-    assert space.max_leaves == 50
-    assert max(sizes) == 50
-    assert min(sizes) >= 40
+    options = {"rule": "bicriteria", "delta": 0.05, "n_trees": 1}
+    sizes = [built(RandomCuts, X, X, rng=seed, **options).n_leaves for seed in range(60)]
+    assert min(sizes) == 40
+    assert 40 < max(sizes) <= 42
 
 
 @pytest.mark.parametrize(("objective", "name"), RULES_OF)
-def test_costs_are_those_of_the_trees(objective, name, rng):
+def test_the_first_tree_of_least_cost_is_kept(objective, name, rng):
     X = np.round(rng.normal(size=(60, 3)), 1)
     centers, weight = X[:6], rng.integers(0, 4, 60).astype(float)
-    space = cut_space(centers, name, objective)
-    numbers = rng.random((7, space.max_leaves - 1))
-    table = distances(X, centers, objective)
-    nearest, rows = table.min(axis=1), np.flatnonzero(weight)
-    terms = (table, nearest, weight, 2.0**30, np.inf)
-    costs = tree_costs(X, space, numbers, rows, 0, terms)
-    csc = sp.csc_matrix(X)
-    columns = (csc.data, csc.indices, csc.indptr)
-    np.testing.assert_array_equal(tree_costs(columns, space, numbers, rows, 60, terms), costs)
-    for cost, some in zip(costs, numbers, strict=True):
-        tree = blank_tree(space.max_leaves)
-        draw_tree(space, some, tree)
-        total = 0.0
-        for row in rows:
-            node = 0
-            while tree.feature[node] >= 0:
-                is_right = X[row, tree.feature[node]] > tree.threshold[node]
-                node = tree.left[node] + is_right
-            total += weight[row] * (table[row, tree.label[node]] - nearest[row])
-        assert cost / 2.0**30 == pytest.approx(total, rel=1e-6, abs=1e-6)
+    options = {"rule": name, "objective": objective, "rng": 3, "sample_weight": weight}
+    table, best = distances(X, centers, objective), (np.inf, None)
+    for n_trees in range(2, 12):
+        tree = built(RandomCuts, X, centers, n_trees=n_trees, **options)
+        assert built(RandomCuts, sp.csr_matrix(X), centers, n_trees=n_trees, **options) == tree
+        cost = weight @ table[np.arange(60), tree.predict(X)]
+        assert cost <= best[0] + 1e-9
+        assert tree == best[1] or cost < best[0] - 1e-9
+        best = (cost, tree)
 
 
 @pytest.mark.parametrize(("objective", "name"), RULES_OF)
@@ -248,12 +232,3 @@ def test_seeds(digits, digits_reference):
     options = {"reference": digits_reference, "n_trees": 20}
     trees = [RandomCuts(10, random_state=s, **options).fit(digits).tree_ for s in (0, 0, 1)]
     assert trees[0] == trees[1] != trees[2]
-
-
-@pytest.mark.parametrize("rule", list(RULES))
-def test_kernels_are_compiled_once_for_all_sizes(rule):
-    objective = RULES[rule].objectives[0]
-    rng = np.random.default_rng(0)
-    shapes = [(1, 1), (2, 4), (3, 1), (3, 4), (20, 2)]
-    forms = {typeof(cut_space(rng.random(shape), rule, objective)) for shape in shapes}
-    assert len(forms) == 1

@@ -13,9 +13,6 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from greedy import SpEx, spex
-from greedy.builder_input import BuilderInput
-from greedy.spex import CliqueGraph, NeighborGraph, joined
-from tao_cluster.tree import Split
 
 KINDS = [{"graph": "clique"}, {"graph": "unit-clique"}, {"graph": "knn", "n_neighbors": 3}]
 
@@ -108,10 +105,8 @@ def test_neighbors_are_cut_best(seed):
     weight = rng.integers(1, 4, 40).astype(float)
     A = neighbor_matrix(X, 3) * np.outer(weight, weight)
     tree = built(SpEx, X, X[:3], graph="knn", n_neighbors=3, sample_weight=weight, max_leaves=6)
-    leaves = list(check_tree(tree, A, X, lambda rows: True).values())
-    graph = NeighborGraph.from_input(BuilderInput.from_centers(X, X[:3], weight), 3)
-    np.testing.assert_allclose(graph.adjacency.toarray(), A)
-    cluster = joined(graph, leaves, 3)
+    leaves = check_tree(tree, A, X, lambda rows: True)
+    cluster, leaves = tree.leaf_label[list(leaves)], list(leaves.values())
     assert sorted(set(cluster)) == [0, 1, 2]
     pairs = itertools.combinations(range(6), 2)
     alone = {i: conductance(A, leaves[i]) for i in range(6)}
@@ -122,7 +117,9 @@ def test_neighbors_are_cut_best(seed):
     }
     first = min(union, key=union.get)
     assert cluster[first[0]] == cluster[first[1]]
-    assert len(set(joined(graph, leaves, 6))) == 6
+    options = {"graph": "knn", "n_neighbors": 3, "sample_weight": weight, "max_leaves": 6}
+    alone = built(SpEx, X, X[:6], **options)
+    assert len(set(alone.leaf_label[alone.leaves])) == 6
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["graph"])
@@ -202,34 +199,20 @@ def test_hyperplanes_for_all_forms_of_the_data(digits):
         np.testing.assert_array_equal(sparse.predict(X), sparse.labels_)
 
 
-def test_a_hyperplane_has_the_threshold_of_least_conductance(rng, monkeypatch):
+def test_a_hyperplane_has_the_threshold_of_least_conductance(rng):
     X, labels, centers = rotated_blobs(rng)
+    labels = np.where(rng.random(400) < 0.05, 1 - labels, labels)
     A = clique_matrix(labels, np.ones(400), True)
-    normal = Split(np.array([0, 1], np.int32), np.array([1.0, -0.8]), 99.0)
-    monkeypatch.setattr(spex, "hyperplanes", lambda X: lambda *terms: [normal])
     options = {"split": "oblique", "price": 0.0, "midpoints": False}
     tree = built(SpEx, X, centers, labels=labels, **options)
-    values = X @ [1.0, -0.8]
+    features, weights = tree.split(0)
+    assert len(features) == 2
+    values = np.sort(X[:, features] @ weights)
     options = [
-        conductance(A, np.flatnonzero(values <= v)) + conductance(A, np.flatnonzero(values > v))
-        for v in np.sort(values)[:-1]
+        sum(conductance(A, np.flatnonzero(side)) for side in (left, ~left))
+        for left in (X[:, features] @ weights <= value for value in values[:-1])
     ]
-    assert len(tree.split(0)[0]) == 2
-    found = np.sort(values)[int(np.argmin(options))]
-    assert tree.threshold[0] == pytest.approx(found)
-
-
-def test_pull_follows_the_edges(rng):
-    X, labels, centers = rotated_blobs(rng)
-    points = BuilderInput.from_centers(X, centers, None, None, labels)
-    rows = np.arange(400)
-    for graph in (CliqueGraph.from_input(points), NeighborGraph.from_input(points, 10)):
-        pull = graph.pull(rows, labels == 1)
-        assert np.mean((pull > 0) == (labels == 1)) > 0.99
-    mostly = np.where(rng.random(400) < 0.2, labels == 0, labels == 1)
-    np.testing.assert_array_equal(
-        CliqueGraph.from_input(points).pull(rows, mostly) > 0, labels == 1
-    )
+    assert tree.threshold[0] == pytest.approx(values[int(np.argmin(options))])
 
 
 def test_neighbors_need_no_clustering():

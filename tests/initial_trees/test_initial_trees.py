@@ -7,7 +7,7 @@ from conftest import random_tree
 from sklearn.cluster import KMeans
 
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.initial_trees.builders import Bisecting, Given, InitialTree
+from tao_cluster.initial_trees import Bisecting, Given, InitialTree
 from tao_cluster.initial_trees.cart import cart_tree
 
 
