@@ -16,11 +16,11 @@ import time
 
 import numpy as np
 from sklearn.cluster import KMeans
+from tao_cluster.optimize.oblique_search import optimize_exact, penalty_per_parameter, refit
 
 from benchmarks.datasets import DATASETS, load
 from benchmarks.evidence.pages.words import averaged, markdown
 from tao_cluster import DirectForm, TAOClustering
-from tao_cluster.optimize.oblique_search import optimize_exact, penalty_per_parameter, refit
 from tao_cluster.optimize.algorithms import Oblique
 
 

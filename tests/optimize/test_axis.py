@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
-from tao_cluster.optimize.settings import EFFORTS
 from tao_cluster.optimize.algorithms import AxisAligned
+from tao_cluster.optimize.settings import EFFORTS
 from tao_cluster.optimize.tree_step import TreeStep, objective
 from tao_cluster.solvers import Axis, is_axis_aligned, upright
 from tao_cluster.tree import Split

@@ -8,10 +8,10 @@ import pytest
 from conftest import small
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
+from tao_cluster.optimize.path import Knee, MaxParameters
 
 from greedy import ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree, knee, tao_path
-from tao_cluster.optimize.path import Knee, MaxParameters
 
 IRIS = load_iris().data
 DIGITS = load_digits().data

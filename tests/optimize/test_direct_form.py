@@ -8,12 +8,12 @@ from conftest import make_search, solve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
+from tao_cluster.optimize.oblique_search import refit
 
 from tao_cluster import PenaltyMethod, TAOClustering, Tree
 from tao_cluster.initial_trees.builders import Bisecting, Centroids, Random
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.algorithms import DirectForm, best_start, descend, finish
-from tao_cluster.optimize.oblique_search import refit
 from tao_cluster.optimize.tree_step import Routed
 from tao_cluster.penalties import CostCriterion
 from tao_cluster.problem.problem import Problem

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
+from tao_cluster.optimize.pruning import weakest_splits, without_surplus
 
 from greedy import ExGreedy, ExKMC, ExShallow
 from tao_cluster import DirectForm, TAOClustering, Tree
@@ -23,7 +24,6 @@ from tao_cluster.optimize.local_search import (
     rounds,
     search_structure,
 )
-from tao_cluster.optimize.pruning import weakest_splits, without_surplus
 from tao_cluster.optimize.sketch import Sketch, Sketched
 from tao_cluster.optimize.sketch_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 

@@ -8,10 +8,6 @@ import pytest
 import scipy.sparse as sp
 from conftest import make_search
 from sklearn.datasets import load_digits, load_wine
-
-from greedy import ExShallow
-from tao_cluster import DirectForm, TAOClustering, tao_path
-from tao_cluster.initial_trees.builders import Bisecting, cart_builders, small_trees
 from tao_cluster.optimize.oblique_search import (
     grown,
     improvements,
@@ -20,6 +16,10 @@ from tao_cluster.optimize.oblique_search import (
     prune_stepwise,
 )
 from tao_cluster.optimize.path import Criterion
+
+from greedy import ExShallow
+from tao_cluster import DirectForm, TAOClustering, tao_path
+from tao_cluster.initial_trees.builders import Bisecting, cart_builders, small_trees
 from tao_cluster.optimize.settings import EFFORTS, Effort
 
 DIGITS = load_digits().data[:600] / 16

@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 from conftest import make_search
 from sklearn.exceptions import ConvergenceWarning
+from tao_cluster.optimize.direct_form import descend
+from tao_cluster.optimize.path import MaxCostIncrease, MaxParameters, lambda_grid
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, knee, tao_path
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize import path
-from tao_cluster.optimize.direct_form import descend
-from tao_cluster.optimize.path import MaxCostIncrease, MaxParameters, lambda_grid
 from tao_cluster.problem.problem import Problem
 
 

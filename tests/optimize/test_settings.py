@@ -11,8 +11,8 @@ from greedy import ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.initial_trees.builders import Bisecting, Centroids, InTurn
 from tao_cluster.objectives import KMedians
-from tao_cluster.optimize.settings import NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
 from tao_cluster.optimize.algorithms import SPLIT_KINDS
+from tao_cluster.optimize.settings import NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
 from tao_cluster.solvers import Axis, Liblinear
 
 COMBINATIONS = list(

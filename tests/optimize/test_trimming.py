@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tao_cluster.optimize.trimming import at_midpoints, at_values, trim
 
 from tao_cluster import Tree
-from tao_cluster.optimize.trimming import at_midpoints, at_values, trim
 from tao_cluster.tree.routing import kernel_arrays
 from tao_cluster.tree.tree import midpoint
 
