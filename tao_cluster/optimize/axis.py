@@ -1,4 +1,4 @@
-"""Fits of axis-aligned trees: paths along the number of leaves, and the choice of a size.
+"""Fits of axis-aligned trees: numbers of leaves, the search for a better start, and regrowth.
 
 The number of leaves is the natural measure of size for axis-aligned trees: each further leaf costs
 one test of one feature. Trees of two kinds are fitted at a number of leaves:
@@ -8,14 +8,30 @@ one test of one feature. Trees of two kinds are fitted at a number of leaves:
 - :func:`_at` runs the search of ``TAOClustering(max_leaves=...)``, also grows the next smaller tree
   that was found, and keeps the best. Before the last passes on noisy copies, a path is thus never
   worse than single fits.
+
+*Regrowth* expands a tree by the splits that ExKMC would choose, optimises it, and prunes the tests
+that save least. It moves leaves to where they save more. Passes over a fixed structure cannot.
+
+The *search* evaluates thousands of trees on a sketch (:mod:`.axis_sketch`). A tree descends by
+passes, with new centres after each pass, and then by regrowth. At a local optimum some tests are
+replaced at random, or a subtree is removed, and the descent starts again. If there are few leaves
+per cluster, joint passes follow, which compare tests at the centres that each one leads to. The
+search stays near the best tree so far. Regrowth, joint passes and search are ours, not the KDD'22
+paper's. See Lourenco, Martin & Stutzle (2003) for iterated local search.
 """
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from .local_search import better_start, regrow
+from greedy.leaf_clusters import match_labels, relabeled
+
+from ..initial_trees.builders import exgreedy_builders, small_trees
+from ..solvers import upright
+from .axis_sketch import LEAST_PROGRESS, MOST_COLUMNS, Sketch, is_better, n_sketched
 from .simplify import pruned_to
-from .state import Evaluator, approach, best_start, descend, starting_trees
+from .state import APPROACH, Evaluator, approach, best_start, descend, starting_trees
 
+# Constants of paths.
 _N_SIZES = 10  # maximum number of trees on a path, each with another number of leaves
 # With a size limit, trees are fitted at this many numbers of leaves: the limit and those just below
 # it. A single random search can miss the best tree.
@@ -23,6 +39,18 @@ _N_NEAR = 3
 # With a limit of cost, smaller trees are tried until this many consecutive sizes miss the limit.
 _MOST_IN_VAIN = 2
 _LAMBDA = 0.0  # penalty per test; 0 because the number of leaves sets the size
+
+# Constants of regrowth.
+_MOST_REGROWN = 2 * 10**7  # regrowth uses a sample of the rows with about this many values or costs
+
+# Constants of the search.
+# A worse tree is accepted at first if its cost exceeds that of the best tree by at most this share
+# of the excess cost of the best tree over the free clustering.
+_WIDTH = 0.4
+_PATIENCE = 30  # the search ends after this many random changes per test without a better tree
+# Regrowth ends after this multiple of the passes of a search, also if it still helps.
+_OVERTIME = 1.5
+_FIRST_SHARE = 0.25  # share of the passes for all starts together; the best start gets the others
 
 
 def path(fit, goal):
@@ -79,11 +107,10 @@ def finish(fit, state, lambda_, size=None):
     """
     search, size = fit.search, lambda_ if size is None else size
     settings = search.settings
-    can_grow = settings.relax and settings.solver.can_expand
-    if can_grow and size == lambda_:
+    if settings.relax and size == lambda_:
         state = regrow(search, state, lambda_)
     goal, there = settings.goal, search.with_copies
-    if there is search or not can_grow or (goal is not None and goal.limits_size):
+    if there is search or not settings.relax or (goal is not None and goal.limits_size):
         return fit.finished(state, size)
     general = descend(there, there.evaluate(state.pruned), lambda_, stage="relax")
     general = regrow(there, general, lambda_, state.n_leaves)
@@ -140,7 +167,7 @@ def _at(fit, n_leaves, found):
     search = _limited(fit.search, n_leaves)
     trees = starting_trees(search, fit.random_state)
     state = approach(search, start(search, trees, _LAMBDA, fit.random_state), _LAMBDA)
-    if search.settings.relax and search.settings.solver.can_expand:
+    if search.settings.relax:
         state = regrow(search, state, _LAMBDA)
     state = _best(search, state, n_leaves, found)
     return finish(fit, state, _LAMBDA, n_leaves)
@@ -204,3 +231,154 @@ def _within_cost(fit, goal):
             yield (other := candidate(size))
             in_vain = 0 if goal.allows(other.cost) else in_vain + 1
         size -= 1
+
+
+# ---------------------------------------------------------------- search and regrowth
+
+
+def better_start(search, state, trees, lambda_, random_state):
+    """Search for a better start and optimise it over all rows; return the best state.
+
+    The result is also compared with the tree of ExGreedy, which can be better with one leaf per
+    cluster. The search does not start from that tree, because the starts share a fixed number of
+    passes: with one start more, results become worse as often as better.
+
+    Parameters
+    ----------
+    search : Evaluator
+    state : State, the best of the initial trees
+    trees, lambda_, random_state
+        As for :func:`search_structure`.
+
+    Returns
+    -------
+    State
+    """
+    tree = search_structure(search, trees, lambda_, random_state)
+    found = search.evaluate(_numbered(search, tree))
+    is_better = found.objective(lambda_) < state.objective(lambda_)
+    search.record("search", found, lambda_, kept=is_better)
+    found = [state, descend(search, found, lambda_, stage="search")]
+    if n_sketched(search.problem) < search.problem.n_rows:
+        # The search used a sample of the rows, so passes over all rows can be better than it.
+        first = descend(search, search.evaluate(trees[0]), lambda_, stage="search")
+        found.append(regrow(search, first, lambda_))
+    most_leaves = _most_leaves(search, trees)
+    rivals = small_trees(search.problem, exgreedy_builders)
+    found += [search.evaluate(tree) for tree in rivals if tree.n_leaves <= most_leaves]
+    least = min(state.objective(lambda_) for state in found)
+    equal = (s for s in found if s.objective(lambda_) <= least + LEAST_PROGRESS * abs(least))
+    return min(equal, key=lambda state: state.n_leaves)
+
+
+def _most_leaves(search, trees):
+    return search.settings.max_leaves or max(tree.n_leaves for tree in trees)
+
+
+def _numbered(search, tree):
+    """Return the tree with its clusters numbered like the most similar free clusters.
+
+    The search can swap the numbers of two clusters without a change of the cost. If the objective
+    explains given labels, the tree is returned as it is, because these labels have a meaning.
+    """
+    problem = search.problem
+    if problem.objective.explains_labels:
+        return tree
+    labels = tree.leaf_label[search.step.leaves_of(tree)]
+    terms = (labels, problem.free.labels, problem.n_clusters, problem.weight)
+    return relabeled(tree, match_labels(*terms))
+
+
+def search_structure(search, trees, lambda_, random_state):
+    """Run an iterated local search on a sample of rows and columns; return the best tree.
+
+    Parameters
+    ----------
+    search : Evaluator
+    trees : list of Tree, axis-aligned
+        Starts of the search.
+    lambda_ : float, penalty per test
+    random_state : int, RandomState instance or None
+        Seed of the sample of rows and of the random changes of trees.
+
+    Returns
+    -------
+    Tree
+        With at most `max_leaves` leaves, by default as many as the largest of the trees.
+    """
+    problem, rng = search.problem, check_random_state(random_state)
+    most_leaves = min(_most_leaves(search, trees), problem.n_rows)
+    sketch = Sketch.from_problem(problem, trees, lambda_, most_leaves, n_sketched(problem), rng)
+    most_passes = search.settings.effort.n_times * sketch.default_passes
+    sketch.most_passes = _OVERTIME * most_passes
+    share = int(_FIRST_SHARE * most_passes / len(trees))
+    starts = (sketch.from_tree(upright(tree)) for tree in trees)
+    found = [_searched(sketch, start, sketch.n_passes + share, rng) for start in starts]
+    best = _searched(sketch, min(found, key=lambda state: state.value), most_passes, rng)
+    return sketch.to_tree(best)
+
+
+def _searched(sketch, state, until, rng):
+    """Return the best tree that a search from the tree `state` finds.
+
+    Parameters
+    ----------
+    sketch : Sketch
+    state : Sketched
+    until : int
+        Number of passes over the sketch after which the search ends.
+    rng : RandomState
+
+    Returns
+    -------
+    Sketched
+    """
+    waited, first = 0, sketch.n_passes
+    best = here = sketch.settled(sketch.regrown(state, 0), sketch.most_leaves // 2)
+    while sketch.n_passes < until and waited < _PATIENCE * (best.n_leaves - 1):
+        heat = max(0.0, 1.0 - (sketch.n_passes - first) / (until - first))
+        excess = max(0.0, best.value - sketch.problem.free.inertia)
+        other = sketch.disturbed(here, rng)
+        waited += 1
+        if other.value <= max(best.value + heat * _WIDTH * excess, here.value):
+            here = other = sketch.with_joint_passes(other)
+        if is_better(other, best):
+            best = here = sketch.settled(other, sketch.most_leaves // 4)
+            waited = 0
+    return best
+
+
+def regrow(search, state, lambda_, most_leaves=None):
+    """Repeat regrowth of a tree while it lowers the objective, first at a lower penalty per test.
+
+    Regrowth adds leaves, optimises the tree by passes, and prunes the weakest tests. This happens
+    in a sketch of all rows, or of a sample if there are very many. Passes over the rows follow.
+
+    Parameters
+    ----------
+    search : Evaluator
+    state : State, of an axis-aligned tree
+    lambda_ : float
+    most_leaves : int, optional
+        Maximum number of leaves. By default it is `max_leaves` of the settings, or else the number
+        of leaves of the given tree.
+
+    Returns
+    -------
+    State
+        Never worse than the given state.
+    """
+    most_leaves = most_leaves or search.settings.max_leaves or state.tree.n_leaves
+    problem, tree = search.problem, upright(state.pruned)
+    n_values = max(problem.n_clusters, min(problem.X.shape[1], MOST_COLUMNS))
+    n_rows = min(problem.n_rows, _MOST_REGROWN // n_values)
+    sketch = Sketch.from_problem(problem, [tree], lambda_, most_leaves, n_rows, 0)
+    found, price = sketch.from_tree(tree), sketch.price
+    for share in APPROACH if lambda_ > 0 else (1.0,):
+        sketch.price = share * price
+        start = sketch.descended(sketch.evaluate(found.nodes))
+        found = sketch.settled(start, most_leaves // 2)
+        other = search.evaluate(sketch.to_tree(found))
+        search.record("regrow", other, share * lambda_)
+    other = descend(search, other, lambda_, stage="regrow")
+    return min(state, other, key=lambda state: state.objective(lambda_))

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from greedy.builder_input import BuilderInput, column_arrays
-from greedy.exkmc import expand_tree
+from greedy.builder_input import column_arrays
 
 from .._utils.jit import jit
 from .._utils.matrices import canonical_csr, row_size, spaced_rows
@@ -55,7 +54,6 @@ class Axis(Part, NodeSolver):
     deterministic = True
     split = "axis"
     is_exact = True
-    can_expand = True
 
     def bind(self, X):
         """Put the values of each column of X into bins; see :class:`BoundSolver`."""
@@ -106,33 +104,6 @@ class _BoundAxis:
     def view(self):
         """Values of X for kernels that read rows; see :func:`kernel_arrays`."""
         return self.X if self.binned.view is None else self.binned.view
-
-    def expand(
-        self, tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs, leaf_size=None
-    ):
-        """Split the leaves whose cuts lower the cost most, and return the larger tree (ExKMC).
-
-        Parameters
-        ----------
-        tree : Tree, axis-aligned, each test with weight 1
-        leaf_of_row : int array of shape (n,), leaf of the tree that each row reaches
-        distances : float64 array of shape (n, k), cost of each row under each label
-        weight : float64 array of shape (n,), positive
-        max_leaves : int, maximum number of leaves of the result
-        price : float
-            A cut must lower the cost by more than this.
-        n_jobs : int
-            Number of threads. It does not change the result.
-        leaf_size : LeafSize, optional
-            The minimum size of leaves.
-
-        Returns
-        -------
-        Tree; the same object if no cut lowers the cost enough
-        """
-        terms = (self.X, distances, weight, n_jobs, leaf_size)
-        points = BuilderInput.from_distances(*terms)
-        return expand_tree(tree, leaf_of_row, points, max_leaves, price)
 
 
 # ---------------------------------------------------------------- cuts between bins

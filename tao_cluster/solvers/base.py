@@ -126,8 +126,6 @@ class NodeSolver(Protocol):
     is_exact : bool
         Whether the solver minimises the 0/1 loss plus a penalty, instead of the logistic loss.
         Updates of nodes can then be judged by this value.
-    can_expand : bool
-        Whether the result of `bind` has a method `expand` that adds leaves, as for :class:`Axis`.
     """
 
     supports_weights: bool
@@ -135,7 +133,6 @@ class NodeSolver(Protocol):
     deterministic: bool
     split: str = "oblique"
     is_exact: bool = False
-    can_expand: bool = False
 
     def bind(self, X: Any) -> BoundSolver:
         """Return a BoundSolver for X; the conversion of X for the solver is done once per fit."""

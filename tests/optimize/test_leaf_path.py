@@ -119,15 +119,6 @@ def test_fewer_leaves_than_clusters():
         assert fitted("wine", max_parameters=4).tree_ == model.tree_
 
 
-@pytest.mark.parametrize(("fewest", "most"), [(3, 32), (3, 3), (10, 4), (1, 2), (100, 1000)])
-def test_the_grid_ends_at_its_limits(fewest, most):
-    sizes = leaf_grid(fewest, most)
-    assert sizes == sorted(set(sizes))
-    assert sizes[0] == min(fewest, most)
-    assert sizes[-1] == most
-    assert len(sizes) <= 10
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

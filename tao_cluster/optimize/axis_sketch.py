@@ -1,0 +1,349 @@
+"""The sketch: a sample of rows and columns, coded as bytes, on which many trees are evaluated."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._utils.matrices import as_array, variances
+from ..objectives import cluster_means
+from ..outofcore.coreset import sample_of_problem
+from ..problem.problem import Problem
+from ..solvers.axis import BinnedColumns
+from ..tree import Tree
+from . import axis_kernels as kernels
+from .axis_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
+
+# Constants of the sketch, which decides the structure of a tree. All rows give thresholds and
+# labels later.
+_MOST_ROWS, MOST_COLUMNS = 5000, 256
+_MOST_VALUES = 500_000  # with few columns, more rows are sampled, up to this number of values
+# Limits of the time of a search: the number of passes times the bytes of the sketch, and the number
+# of passes.
+_MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
+# Limit of passes times rows times clusters, because each pass computes all costs anew.
+_MOST_COSTS = 5 * 10**8
+_COSTLY = 8  # an update of centres that are not means takes about as long as this many passes
+_BITS = 30  # costs of rows are rounded to multiples of about 2 ** -30 of the free clustering's cost
+_CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long as one pass
+_JOINT = 8  # a joint pass takes about as long as this many passes
+# A search makes joint passes if it allows at most this many leaves per cluster. With more leaves,
+# the centres depend less on each test.
+_FEW_LEAVES = 1.5
+# Savings below this share of the cost of the free clustering are rounding errors of sums.
+_NOISE = 1e-12
+LEAST_PROGRESS = 1e-9  # smaller relative decreases of the objective do not count
+_SHORT_DESCENT = 4  # maximum number of passes between a random change of a tree and its regrowth
+_MOST_REDRAWN = 3  # maximum number of tests that a random change replaces
+_MOST_ROUNDS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Sketched:
+    """A tree for the rows of a sketch, with its costs.
+
+    Parameters
+    ----------
+    nodes : int64 array of shape (n_nodes, 5)
+        Left and right child, feature, bin and label of each node; see :mod:`.axis_kernels`.
+    cost : float64 array of shape (n, k)
+        Weighted dissimilarity of each row to each centre; the centres are optimal for the tree's
+        labels.
+    value : float
+        Cost of the tree's labels plus the penalty of its tests.
+    """
+
+    nodes: np.ndarray
+    cost: np.ndarray
+    value: float
+
+    @property
+    def n_leaves(self):
+        """Number of leaves of the tree."""
+        return (len(self.nodes) + 1) // 2
+
+
+@dataclass(eq=False)
+class Sketch:
+    """A sample of the rows of a problem and of the columns of X, coded as bytes.
+
+    A feature has at most 256 bins. If it has at most 256 distinct values, each value has its own
+    bin, and every distinct test of the feature is possible. Otherwise a bin holds several values,
+    and a threshold cannot lie between two values of one bin.
+
+    Parameters
+    ----------
+    problem : Problem, of the sampled rows
+    codes : uint8 array of shape (n, d)
+        Bin of each value, counted from the first bin of its feature.
+    first : int64 array of shape (d + 1,)
+        Position in `high` of the first bin of each feature; the last entry is the number of bins.
+    high : float64 array of shape (number of bins,), largest value in each bin
+    columns : int array of shape (d,), sampled columns of X
+    price : float, penalty per test
+    most_leaves : int
+    units : float64 array of shape (n,)
+        Units of each row; empty if leaves have no minimum size.
+    least : float, minimum sum of the units of a leaf
+    most_passes : float
+        Number of passes over the sketch after which no further regrowth begins.
+    """
+
+    problem: Problem
+    codes: np.ndarray
+    first: np.ndarray
+    high: np.ndarray
+    columns: np.ndarray
+    price: float
+    most_leaves: int
+    units: np.ndarray
+    least: float
+    most_passes: float = np.inf
+    n_passes: float = field(default=0, init=False)  # passes over the rows so far
+
+    @classmethod
+    def from_problem(cls, problem, trees, lambda_, most_leaves, n_rows, random_state):
+        """Return a sketch of a sample of rows and of the columns that separate clusters best.
+
+        Parameters
+        ----------
+        problem : Problem
+        trees : list of Tree, whose columns are always included
+        lambda_ : float, penalty per test
+        most_leaves : int
+        n_rows : int, at most the number of rows of the problem
+        random_state : int, RandomState instance or None
+        """
+        if n_rows < problem.n_rows:
+            problem = sample_of_problem(problem, n_rows, random_state)
+        columns = _separating_columns(problem, trees)
+        X = problem.X if len(columns) == problem.X.shape[1] else problem.X[:, columns]
+        binned = BinnedColumns.from_matrix(as_array(X), X.shape[0])
+        codes = np.ascontiguousarray(binned.codes.reshape(len(columns), -1).T)
+        price = lambda_ + _NOISE * problem.free.inertia
+        size = problem.leaf_size
+        units, least = (np.empty(0), 0.0) if size is None else (size.units, size.least)
+        terms = (binned.first, binned.highest, columns, price, most_leaves, units, least)
+        return cls(problem, codes, *terms)
+
+    @cached_property
+    def unit(self):
+        """Power of two to whose multiples costs are rounded, so that equal costs compare as equal.
+
+        Without it, rounding errors, which depend on the units of columns, would choose between
+        trees of equal cost.
+        """
+        free = self.problem.free.inertia
+        return float(np.exp2(np.frexp(free)[1] - _BITS)) if free > 0 else 0.0
+
+    @property
+    def default_passes(self):
+        """Default number of passes over the sampled rows in a search."""
+        objective = self.problem.objective
+        is_costly = not objective.centers_are_means and not objective.explains_labels
+        n_costs = len(self.codes) * self.problem.n_clusters
+        most = min(_MOST_PASSES, _MOST_BYTES // self.codes.size, _MOST_COSTS // n_costs)
+        return most // _COSTLY if is_costly else most
+
+    def from_tree(self, tree):
+        """Return a Tree as a :class:`Sketched`; each threshold moves down to the end of a bin."""
+        nodes = np.full((tree.n_nodes, 5), -1)
+        nodes[:, LEFT], nodes[:, RIGHT] = tree.children_left, tree.children_right
+        nodes[:, LABEL] = tree.leaf_label
+        for node in tree.decision_nodes:
+            indices, threshold = tree.split(node)[0], tree.threshold[node]
+            if len(indices) == 0:  # a test without features sends all rows to one child
+                nodes[node, FEATURE], nodes[node, BIN] = 0, 255 if threshold >= 0 else -1
+                continue
+            feature = np.searchsorted(self.columns, indices[0])
+            high = self.high[self.first[feature] : self.first[feature + 1]]
+            bin_ = np.searchsorted(high, threshold, side="right") - 1
+            nodes[node, FEATURE], nodes[node, BIN] = feature, bin_
+        return self.evaluate(nodes)
+
+    def to_tree(self, sketched):
+        """Return a :class:`Sketched` as a Tree; each threshold is the largest value of a bin."""
+        nodes = sketched.nodes
+        is_leaf, feature = nodes[:, LEFT] < 0, nodes[:, FEATURE]
+        places = np.where(is_leaf, 0, self.first[feature] + nodes[:, BIN])
+        columns = self.columns[feature].tolist()
+        return Tree.from_splits(
+            nodes[:, LEFT],
+            nodes[:, RIGHT],
+            [None if leaf else ([j], [1.0]) for leaf, j in zip(is_leaf, columns, strict=True)],
+            np.where(is_leaf, 0.0, self.high[places]),
+            np.where(is_leaf, nodes[:, LABEL], -1),
+            self.problem.X.shape[1],
+        )
+
+    def evaluate(self, nodes):
+        """Return a :class:`Sketched` for the array `nodes` of a tree.
+
+        It has the cost of each row in each cluster, at centres that are optimal for the labels
+        of the tree. Tests that leave fewer rows on a side than the minimum size of leaves are
+        removed first.
+        """
+        nodes, leaves = self._routed(nodes)
+        labels = nodes[leaves, LABEL]
+        problem, objective = self.problem, self.problem.objective
+        free = problem.free.centers
+        centers = objective.update_centers(problem.data, labels, problem.weight, free)
+        cost = objective.distances(problem.data, centers) * problem.weight[:, None]
+        if self.unit > 0:
+            cost = np.rint(cost / self.unit) * self.unit
+        inertia = float(cost[np.arange(len(labels)), labels].sum())
+        return Sketched(nodes, cost, inertia + self.price * (len(nodes) // 2))
+
+    def _routed(self, nodes):
+        """Return the array of nodes without tests that leave too few rows, and each row's leaf."""
+        while True:
+            nodes = kernels.compact(nodes)
+            leaves = kernels.leaf_of_rows(nodes, self.codes)
+            if len(self.units) == 0:
+                return nodes, leaves
+            sizes = np.bincount(leaves, self.units, len(nodes))
+            tests = np.flatnonzero(nodes[:, LEFT] >= 0)
+            for node in tests[::-1]:  # parents come before their children
+                sizes[node] = sizes[nodes[node, [LEFT, RIGHT]]].sum()
+            is_small = sizes[nodes[tests][:, [LEFT, RIGHT]]].min(axis=1) < self.least
+            if not is_small.any():
+                return nodes, leaves
+            left, right = nodes[tests[is_small][0], [LEFT, RIGHT]]
+            nodes[tests[is_small][0]] = nodes[left if sizes[left] >= sizes[right] else right]
+
+    def descended(self, state, n_passes=None):
+        """Run passes, each followed by an update of centres, while they lower the tree's value."""
+        best = state
+        while n_passes is None or n_passes > 0:
+            self.n_passes += 1
+            terms = (self.codes, self.first, state.cost, self.price, self.units, self.least)
+            nodes, changed = kernels.one_pass(state.nodes, *terms)
+            if not changed:
+                break
+            state = self.evaluate(nodes)
+            if not is_better(state, best):
+                break
+            best, n_passes = state, n_passes and n_passes - 1
+        return best
+
+    def regrown(self, state, n_more):
+        """Return the tree grown by `n_more` leaves beyond the maximum, then pruned to it.
+
+        Passes optimise the tree after each of the two steps.
+        """
+        self.n_passes += 1 + max(1, state.cost.shape[1] // _CUT_CLUSTERS)
+        terms = (self.most_leaves + n_more, self.price, self.units, self.least)
+        nodes = kernels.expand(state.nodes, self.codes, self.first, state.cost, *terms)
+        state = self.descended(self.evaluate(nodes))
+        terms = (state.nodes, self.codes, state.cost, self.most_leaves, self.price)
+        return self.descended(self.evaluate(kernels.shrink(*terms)))
+
+    def settled(self, state, n_more):
+        """Repeat joint passes, and then regrowth, while they improve the tree.
+
+        The first regrowth adds `n_more` leaves, and later ones half as many after each failure.
+        """
+        state, n_more = self.with_joint_passes(state), max(1, n_more)
+        for _ in range(_MOST_ROUNDS):
+            if n_more == 0 or self.n_passes >= self.most_passes:
+                break
+            other = self.regrown(state, n_more)
+            if is_better(other, state):
+                state = other
+            else:
+                n_more //= 2
+        return state
+
+    def disturbed(self, state, rng):
+        """Return the tree after a random change, a few passes and regrowth.
+
+        The change replaces some tests by random ones or a random subtree by a leaf.
+        """
+        change = (self._redrawn, self._cut_back)[rng.randint(2)]
+        tests = np.flatnonzero(state.nodes[:, LEFT] >= 0)
+        nodes = change(state.nodes.copy(), tests, rng) if len(tests) else state.nodes
+        state = self.descended(self.evaluate(nodes), _SHORT_DESCENT)
+        return self.regrown(state, int(rng.randint(1, max(2, self.most_leaves // 2 + 1))))
+
+    def _redrawn(self, nodes, tests, rng):
+        """Replace some tests by random features, with thresholds at values of random rows."""
+        varied = np.flatnonzero(np.diff(self.first) > 1)
+        for _ in range(rng.randint(1, _MOST_REDRAWN + 1)):
+            node, feature = tests[rng.randint(len(tests))], varied[rng.randint(len(varied))]
+            row = rng.randint(len(self.codes))
+            nodes[node, FEATURE], nodes[node, BIN] = feature, self.codes[row, feature]
+        return nodes
+
+    def _cut_back(self, nodes, tests, rng):
+        """Replace a random subtree by a leaf of cluster 0; later passes choose a better label."""
+        nodes[tests[rng.randint(len(tests))]] = -1, -1, -1, -1, 0
+        return nodes
+
+    def with_joint_passes(self, state):
+        """Repeat a joint pass and further passes while they improve a tree of few leaves.
+
+        Trees of more leaves are returned as they are, and so are trees whose centres are not means.
+        """
+        problem = self.problem
+        is_able = problem.objective.centers_are_means
+        if not is_able or self.most_leaves > _FEW_LEAVES * problem.n_clusters:
+            return state
+        while True:
+            self.n_passes += _JOINT
+            terms = (self._values, problem.n_clusters, LEAST_PROGRESS * abs(state.value))
+            terms = (self.codes, self.first, *terms, self.units, self.least)
+            nodes, changed = kernels.joint_pass(state.nodes, *terms)
+            other = self.descended(self.evaluate(nodes)) if changed else state
+            if not is_better(other, state):
+                return state
+            state = other
+
+    @cached_property
+    def _values(self):
+        """The rows in a few directions of the clustering space, with their weights.
+
+        The array of shape (n, 12) has the rows, minus their mean and multiplied by their weights,
+        and the weights. With more than 11 dimensions, the directions are those in which the centres
+        of the free clustering differ most.
+        """
+        space, weight = self.problem.space, self.problem.weight
+        if space.shape[1] > kernels.WIDTH - 1:
+            centers = self.problem.free.centers
+            space = space @ np.linalg.svd(centers - centers.mean(axis=0))[2][: kernels.WIDTH - 1].T
+        elif issparse(space):
+            space = space.toarray()
+        values = np.zeros((len(weight), kernels.WIDTH))
+        values[:, : space.shape[1]] = space - np.average(space, axis=0, weights=weight)
+        values *= weight[:, None]
+        values[:, -1] = weight
+        return values
+
+
+def is_better(state, other):
+    """Return whether one :class:`Sketched` has a lower value than another."""
+    return state.value < other.value - LEAST_PROGRESS * abs(other.value)
+
+
+def n_sketched(problem):
+    """Return how many rows of a problem are sampled for the search over axis-aligned trees."""
+    return min(problem.n_rows, max(_MOST_ROWS, _MOST_VALUES // problem.X.shape[1]))
+
+
+def _separating_columns(problem, trees):
+    """Return the numbers of the columns that a sketch contains: an increasing int array.
+
+    Up to 256 columns are all taken. If there are more, it takes those that the trees test, and the
+    256 with the largest share of their variance between the free clusters.
+    """
+    X, free, weight = problem.X, problem.free, problem.weight
+    n_columns = X.shape[1]
+    if n_columns <= MOST_COLUMNS:
+        return np.arange(n_columns)
+    size = np.bincount(free.labels, weight, problem.n_clusters)
+    means = cluster_means(X, free.labels, weight, problem.n_clusters)
+    between = size @ (means - size @ means / size.sum()) ** 2
+    total = variances(X, weight)
+    share = np.divide(between, total, out=np.zeros(n_columns), where=total > 0)
+    best = np.argsort(-share, kind="stable")[:MOST_COLUMNS]
+    return np.unique(np.concatenate([best, *(tree.used_features for tree in trees)]))
