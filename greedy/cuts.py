@@ -271,5 +271,6 @@ def first_best(values, feature, thresholds):
         have then moved to the left.
     """
     is_last = np.append(thresholds[1:] != thresholds[:-1], True)
-    at = int(np.where(is_last, values, np.inf).argmin())
+    values = np.where(is_last, values, np.inf)
+    at = int(values.argmin())
     return float(values[at]), feature, float(thresholds[at])

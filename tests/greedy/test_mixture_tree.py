@@ -3,7 +3,6 @@
 import time
 import warnings
 from itertools import permutations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity
 
 from greedy import MixtureTree
-from greedy.mixture_tree import best_separating_cut, components_of, grow_mixture
 from tao_cluster import compare
 
 
@@ -47,22 +45,61 @@ def plain_search(weights, means, spreads, is_ratio, n=2_000):
     return best
 
 
+def mixture_of(weights, means, covariances, covariance_type="diag"):
+    """A fitted mixture with given parameters."""
+    weights, means = np.asarray(weights, float), np.asarray(means, float)
+    mixture = GaussianMixture(len(weights), covariance_type=covariance_type)
+    mixture.weights_, mixture.means_ = weights / weights.sum(), means
+    mixture.covariances_ = np.asarray(covariances, float)
+    full = covariance_type in {"full", "tied"}
+    inverse = np.linalg.inv(mixture.covariances_) if full else 1 / mixture.covariances_
+    mixture.precisions_cholesky_ = np.linalg.cholesky(inverse) if full else np.sqrt(inverse)
+    return mixture
+
+
+def model_of(mixture, criterion="error"):
+    """The estimator for a mixture, fitted to the means of the components."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # components may share their mean
+        model = MixtureTree(len(mixture.means_), mixture=mixture, criterion=criterion)
+        return model.fit(mixture.means_)
+
+
+def tree_of(weights, means, variances, criterion="error"):
+    """Tree of a mixture with the same variance in all directions of a component."""
+    return model_of(mixture_of(weights, means, variances, "spherical"), criterion).tree_
+
+
 @pytest.mark.parametrize("is_ratio", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cut_is_the_best_of_all_thresholds(seed, is_ratio):
     weights, means, spreads = random_mixture(np.random.default_rng(seed))
-    feature, threshold, lost = best_separating_cut(weights, means, spreads, is_ratio)
+    model = model_of(mixture_of(weights, means, spreads**2), "ratio" if is_ratio else "error")
+    (feature,), threshold = model.tree_.split(0)[0], model.tree_.threshold[0]
     mean, spread = means[:, feature], spreads[:, feature]
     assert mean.min() <= threshold < mean.max()
-    assert lost == pytest.approx(value(threshold, weights, mean, spread, False))
     found = value(threshold, weights, mean, spread, is_ratio)
     assert found <= plain_search(weights, means, spreads, is_ratio) + 1e-9
+    if len(np.unique(means, axis=0)) == len(means):  # the bound is the sum of all errors
+        assert model.error_bound_ == pytest.approx(min(1.0, total_error(model, weights, spreads)))
+
+
+def total_error(model, weights, spreads):
+    """Sum of the masses beyond the cuts of a tree, from the definition."""
+    tree, means, total = model.tree_, model.mixture_.means_, 0.0
+    reached = tree.decision_path(means).toarray().astype(bool)
+    for node in tree.decision_nodes:
+        (feature,), some = tree.split(node)[0], reached[:, node]
+        terms = (weights[some], means[some, feature], spreads[some, feature])
+        total += value(tree.threshold[node], *terms, False)
+    return total
 
 
 def test_the_bound_holds_for_draws(rng):
     weights, means, _ = random_mixture(rng, k=4)
     spreads = rng.uniform(0.2, 0.8, means.shape)
-    tree, bound = grow_mixture(weights, means, spreads)
+    model = model_of(mixture_of(weights, means, spreads**2))
+    tree, bound = model.tree_, model.error_bound_
     component = rng.choice(4, 100_000, p=weights)
     rows = rng.normal(means[component], spreads[component])
     assert len(np.unique(tree.leaf_label[tree.leaves])) == tree.n_leaves
@@ -71,41 +108,25 @@ def test_the_bound_holds_for_draws(rng):
     assert bound <= 3 * wrong + 0.005
 
 
-def mixture_of(weights, means, covariances, covariance_type):
-    """What a fitted mixture has, and a tree is made of."""
-    return SimpleNamespace(
-        weights_=weights,
-        means_=means,
-        covariances_=covariances,
-        covariance_type=covariance_type,
-    )
-
-
-def tree_of(weights, means, variances, criterion="error"):
-    """Tree of a mixture with the same variance in all directions of a component."""
-    mixture = mixture_of(weights, means, variances, "spherical")
-    return grow_mixture(*components_of(mixture), criterion)[0]
-
-
-def covariances_of(variances, kind):
-    k, d = variances.shape
-    rng = np.random.default_rng(0)
-    if kind == "full":  # off the diagonal, nothing matters
-        return np.array([np.diag(v) + 0.01 * (1 - np.eye(d)) for v in variances])
-    if kind == "tied":
-        return np.diag(variances[0]) + 0.01 * (1 - np.eye(d))
-    return variances if kind == "diag" else rng.uniform(0.5, 2, k)
-
-
-@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("kind", ["full", "tied", "spherical"])
 def test_covariance_types(kind, rng):
+    """Only the variances of the columns count, whatever the type."""
     weights, means, spreads = random_mixture(rng)
-    covariances = covariances_of(spreads**2, kind)
-    expected = {"tied": np.tile(spreads[0], (5, 1)), "diag": spreads, "full": spreads}
-    spreads = expected.get(kind, np.sqrt(np.tile(covariances, (3, 1)).T if kind[0] == "s" else 0))
-    found = components_of(mixture_of(weights, means, covariances, kind))
-    np.testing.assert_array_equal(found[1], means)
-    np.testing.assert_allclose(found[2], spreads)
+    variances = spreads**2
+    if kind == "tied":
+        variances = np.tile(variances[0], (5, 1))
+    if kind == "spherical":
+        variances = np.tile(variances[:, :1], (1, 3))
+    off_diagonal = 0.1 * variances.min() * (1 - np.eye(3))
+    covariances = {
+        "full": np.array([np.diag(v) for v in variances]) + off_diagonal,
+        "tied": np.diag(variances[0]) + off_diagonal,
+        "spherical": variances[:, 0],
+    }[kind]
+    expected = model_of(mixture_of(weights, means, variances)).tree_
+    found = model_of(mixture_of(weights, means, covariances, kind)).tree_
+    np.testing.assert_array_equal(found.split_indices, expected.split_indices)
+    np.testing.assert_allclose(found.threshold, expected.threshold)
 
 
 def test_two_components_meet_where_their_densities_do():
@@ -119,7 +140,7 @@ def test_two_components_meet_where_their_densities_do():
 def test_degenerate_mixtures():
     same = tree_of([0.2, 0.5, 0.3], np.zeros((3, 2)), np.ones(3))
     assert (same.n_leaves, same.leaf_label[0]) == (1, 1)
-    points = tree_of(np.ones(3) / 3, [[0.0], [1.0], [3.0]], np.zeros(3))
+    points = tree_of(np.ones(3) / 3, [[0.0], [1.0], [3.0]], np.full(3, 1e-200))
     assert points.predict(np.array([[0.0], [1.0], [3.0]])).tolist() == [0, 1, 2]
     assert points.threshold[points.decision_nodes].tolist() == [0.5, 2.0]
     near = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
@@ -130,17 +151,17 @@ def test_degenerate_mixtures():
 
 
 def test_ties_go_to_the_lowest_feature():
-    means, spreads = np.array([[0.0, 0.0, 9.0], [4.0, 4.0, 9.0]]), np.ones((2, 3))
-    assert best_separating_cut(np.ones(2), means, spreads, False)[0] == 0
+    means = np.array([[0.0, 0.0, 9.0], [4.0, 4.0, 9.0]])
+    assert tree_of(np.ones(2), means, np.ones(2)).used_features.tolist() == [0]
     means[:, 0] = 9.0
-    assert best_separating_cut(np.ones(2), means, spreads, True)[0] == 1
+    assert tree_of(np.ones(2), means, np.ones(2), "ratio").used_features.tolist() == [1]
 
 
 def test_rows_do_not_matter(rng):
     """The tree of a fitted mixture is that of its parameters, whatever rows come with it."""
     X = load_wine().data
     mixture = GaussianMixture(3, covariance_type="diag", random_state=0).fit(X)
-    tree = grow_mixture(*components_of(mixture))[0]
+    tree = MixtureTree(3, mixture=mixture).fit(X[::3]).tree_
     for rows in (X, X[::9], np.tile(X, (50, 1)) + rng.normal(size=(50 * len(X), 13))):
         model = MixtureTree(3, mixture=mixture).fit(rows)
         assert model.tree_ == tree
@@ -153,9 +174,9 @@ def test_rows_do_not_matter(rng):
 def test_many_components_take_little_time(rng):
     means = rng.normal(size=(100, 64))
     spreads = rng.uniform(0.3, 1, means.shape)
-    best_separating_cut(np.ones(2), means[:2], spreads[:2], False)  # compiles
+    model_of(mixture_of(np.ones(2), means[:2], spreads[:2]))  # compiles
     start = time.process_time()
-    tree, _ = grow_mixture(np.ones(100), means, spreads)
+    tree = model_of(mixture_of(np.ones(100), means, spreads**2)).tree_
     assert tree.n_leaves == 100
     assert time.process_time() - start < 10
 
