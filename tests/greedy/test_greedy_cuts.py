@@ -320,12 +320,12 @@ def test_exkmc_makes_the_best_expansions(problem, extra, base):
 
 @pytest.mark.parametrize("n_features", [3, 2**18])  # of many, the bounds take labels together
 def test_sparse_columns_are_skipped_only_if_they_cannot_save(n_features, rng):
-    for _ in range(3):
+    for _ in range(3 if n_features == 3 else 1):
         X = rng.integers(-1, 3, (60, 3)).astype(float)
         centers = X[rng.choice(60, 8, replace=False)]
         wide = sp.csr_matrix((60, n_features - 3))
         far = np.hstack([centers, np.zeros((8, n_features - 3))])
-        options = {"max_leaves": 20, "midpoints": False, "ties": "first"}
+        options = {"max_leaves": 12, "base": "none", "midpoints": False, "ties": "first"}
         tree = build_exkmc(X, centers, **options)
         sparse = build_exkmc(sp.hstack([sp.csr_matrix(X), wide], "csr"), far, **options)
         np.testing.assert_array_equal(sparse.split_indices, tree.split_indices)
