@@ -172,7 +172,8 @@ class _Search:
         """Return the best cut over features lo..hi-1; its feature is -1 if no cut saves."""
         features, best, width = np.arange(lo, hi), (0.0, -1, np.inf), _BLOCK
         if self._bounds is not None:  # the largest ones first, so that most are never evaluated
-            features = lo + np.argsort(-self._bounds[lo:hi], kind="stable")
+            features = features[self._bounds[lo:hi] > 0]
+            features = features[np.argsort(-self._bounds[features], kind="stable")]
             width = _FEW
         keeps = len(features) * (2 * _N_EDGES + 1) * len(self._node.totals) <= _KEPT
         bounds, kept = [np.empty((0, _N_EDGES + 1))], []
