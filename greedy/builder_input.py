@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils.validation import column_or_1d
 
+from tao_cluster._utils.jit import jit
 from tao_cluster._utils.matrices import canonical, check_centers, check_kind, check_rows
 from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.objectives import KMedians, cluster_means
@@ -356,6 +357,42 @@ def column_arrays(X):
     long as something refers to them.
     """
     return _last_columns.convert(X) if sp.issparse(X) else X
+
+
+@jit
+def nearest_two(distances, rows, centers):
+    """Find the nearest and the second nearest of some centres for each row.
+
+    Parameters
+    ----------
+    distances : float64 array of shape (n, k)
+    rows : int64 array of shape (m,)
+    centers : int64 array of shape (c,), columns of `distances`
+
+    Returns
+    -------
+    label, second : int64 arrays of shape (m,)
+        Nearest and second nearest centre, as positions in `centers` (ties: the lowest).
+    nearest, gap, distance_range : float64 arrays of shape (m,)
+        `nearest` is the distance to the nearest centre. `gap` and `distance_range` are the
+        distances to the second nearest and to the farthest centre, minus `nearest`.
+    """
+    n = rows.shape[0]
+    label, second = np.empty(n, np.int64), np.empty(n, np.int64)
+    nearest, gap, distance_range = np.empty(n), np.empty(n), np.empty(n)
+    for r in range(n):
+        least, next_, most = np.inf, np.inf, -np.inf
+        label[r] = second[r] = 0
+        for c in range(centers.shape[0]):
+            value = distances[rows[r], centers[c]]
+            if value < least:
+                second[r], label[r] = label[r], c
+                least, next_ = value, least
+            elif value < next_:
+                next_, second[r] = value, c
+            most = max(most, value)
+        nearest[r], gap[r], distance_range[r] = least, next_ - least, most - least
+    return label, second, nearest, gap, distance_range
 
 
 def _drop_noise(bits):

@@ -8,7 +8,7 @@ from tao_cluster._utils.jit import jit
 from tao_cluster.tree.growth import Growth
 
 from .base import CostTree
-from .builder_input import BuilderInput, clipped
+from .builder_input import BuilderInput, clipped, nearest_two
 from .cuts import (
     COARSE,
     bin_sums,
@@ -484,7 +484,7 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
     SeparationNode
     """
     weight, mass, unit = points.weight[rows], None, 1.0
-    label, second, nearest, gap, distance_range = _nearest_two(points.distances, rows, centers)
+    label, second, nearest, gap, distance_range = nearest_two(points.distances, rows, centers)
     scale, cap = quantization_scale(weight @ distance_range, len(rows), cost_bound)
     if factor > 0:
         weight_scale, _ = quantization_scale(weight.sum(), len(rows))
@@ -514,42 +514,6 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
     )
 
 
-@jit
-def _nearest_two(distances, rows, centers):
-    """Find the nearest and the second nearest of some centres for each row.
-
-    Parameters
-    ----------
-    distances : float64 array of shape (n, k)
-    rows : int64 array of shape (m,)
-    centers : int64 array of shape (c,), columns of `distances`
-
-    Returns
-    -------
-    label, second : int64 arrays of shape (m,)
-        Nearest and second nearest centre, as positions in `centers` (ties: the lowest).
-    nearest, gap, distance_range : float64 arrays of shape (m,)
-        `nearest` is the distance to the nearest centre. `gap` and `distance_range` are the
-        distances to the second nearest and to the farthest centre, minus `nearest`.
-    """
-    n = rows.shape[0]
-    label, second = np.empty(n, np.int64), np.empty(n, np.int64)
-    nearest, gap, distance_range = np.empty(n), np.empty(n), np.empty(n)
-    for r in range(n):
-        least, next_, most = np.inf, np.inf, -np.inf
-        label[r] = second[r] = 0
-        for c in range(centers.shape[0]):
-            value = distances[rows[r], centers[c]]
-            if value < least:
-                second[r], label[r] = label[r], c
-                least, next_ = value, least
-            elif value < next_:
-                next_, second[r] = value, c
-            most = max(most, value)
-        nearest[r], gap[r], distance_range[r] = least, next_ - least, most - least
-    return label, second, nearest, gap, distance_range
-
-
 def separating_cut(points, inverse, node, lo, hi):
     """Find the best cut among those that separate some centres of a node, over features lo..hi-1.
 
@@ -568,8 +532,7 @@ def separating_cut(points, inverse, node, lo, hi):
 
     Returns
     -------
-    (value, feature, threshold)
-        The value is the criterion of the cut. The feature is -1 if no cut separates two centres.
+    (value, feature, threshold); the feature is -1 if no cut separates two centres
     """
     coordinates, features = np.ascontiguousarray(node.centers[:, lo:hi].T), np.arange(lo, hi)
     order = np.argsort(coordinates, axis=1, kind="stable")
@@ -586,7 +549,7 @@ def separating_cut(points, inverse, node, lo, hi):
 def edge_sums(points, inverse, node, edges, rank, lo):
     """Sum the excess costs of the rows at every edge j of the features lo, lo + 1, and so on.
 
-    The last edge is not evaluated, since a cut there has no centres on its right.
+    The last edge is not evaluated, since no centres lie on its right.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def test_leaves_that_no_cut_improves_stay():
 
 
 def test_an_interrupted_expansion_keeps_its_leaves(digits, digits_reference, monkeypatch):
-    interrupt_after(monkeypatch, (exkmc, "surrogate_cut"), 25)
+    interrupt_after(monkeypatch, (exkmc, "best_surrogate_cut"), 25)
     model = ExKMC(10, max_leaves=60, reference=digits_reference)
     with pytest.warns(ConvergenceWarning, match=r"Interrupted: the tree has \d+ of at most 60"):
         model.fit(digits)
