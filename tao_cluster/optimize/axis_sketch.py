@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.extmath import randomized_svd
 
 from .._utils.matrices import as_array, variances
 from ..objectives import cluster_means
@@ -31,6 +32,7 @@ _JOINT = 8  # a joint pass takes about as long as this many passes
 # A search makes joint passes if it allows at most this many leaves per cluster. With more leaves,
 # the centres depend less on each test.
 _FEW_LEAVES = 1.5
+_MOST_DECOMPOSED = 4 * 10**6  # directions are computed from at most about this many values
 # Savings below this share of the cost of the free clustering are rounding errors of sums.
 _NOISE = 1e-12
 LEAST_PROGRESS = 1e-9  # smaller relative decreases of the objective do not count
@@ -304,13 +306,12 @@ class Sketch:
         """The rows in a few directions of the clustering space, with their weights.
 
         The array of shape (n, 12) has the rows, minus their mean and multiplied by their weights,
-        and the weights. With more than 11 dimensions, the directions are those in which the centres
-        of the free clustering differ most.
+        and the weights. With more than 11 dimensions, the directions are those of the largest
+        variance.
         """
         space, weight = self.problem.space, self.problem.weight
         if space.shape[1] > kernels.WIDTH - 1:
-            centers = self.problem.free.centers
-            space = space @ np.linalg.svd(centers - centers.mean(axis=0))[2][: kernels.WIDTH - 1].T
+            space = space @ _directions(space, weight).T
         elif issparse(space):
             space = space.toarray()
         values = np.zeros((len(weight), kernels.WIDTH))
@@ -318,6 +319,21 @@ class Sketch:
         values *= weight[:, None]
         values[:, -1] = weight
         return values
+
+
+def _directions(space, weight):
+    """Return 11 orthogonal directions of large variance: array of shape (11, m).
+
+    They are those of some of the rows if there are very many values. The mean of sparse rows is
+    not subtracted, because that would make them dense; it is then close to the first direction.
+    """
+    step = max(1, space.shape[0] * space.shape[1] // _MOST_DECOMPOSED)
+    part, scale = space[::step], np.sqrt(weight[::step])[:, None]
+    if issparse(part):
+        scaled = part.multiply(scale).tocsr()
+    else:
+        scaled = (part - np.average(part, axis=0, weights=weight[::step])) * scale
+    return randomized_svd(scaled, kernels.WIDTH - 1, random_state=0)[2]
 
 
 def is_better(state, other):
