@@ -1,18 +1,13 @@
 """Oblique trees with a cap on the features per test: every test of every tree keeps to it."""
 
-from dataclasses import dataclass, field, replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_fit, make_search, random_tree
+from conftest import assert_same_fit
 from sklearn.datasets import make_blobs
 
-from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore, tao_path
-from tao_cluster.solvers import Exact, Liblinear, Newton, NodeProblem, Status
-from tao_cluster.solvers.capped import Capped, bind
-from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_arrays
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree, outofcore, tao_path
+from tao_cluster.solvers import Exact
 
 ROWS = make_blobs(160, n_features=7, centers=5, cluster_std=4.0, random_state=0)[0]
 WEIGHT = np.random.default_rng(0).integers(1, 4, len(ROWS)).astype(float)
@@ -101,78 +96,31 @@ def test_a_cap_that_no_test_exceeds_changes_nothing(name):
     assert one.inertia_ == other.inertia_
 
 
-def test_axis_aligned_tests_on_sets_and_single_features_have_no_cap():
-    search = make_search(ROWS, 5, split="axis", algorithm=direct(1))
-    assert search.settings.max_features is None
+@pytest.mark.parametrize("cap", [1, 2, 3])
+def test_the_most_useful_features_stay(rng, cap):
+    X = rng.normal(size=(600, 5)) * [9.0, 1.0, 1.0, 1.0, 1.0]
+    labels = X @ [3.0 / 9.0, -2.0, 1.0, 0.5, 0.0] > 0.3
+    options = {"objective": "labels", "lambda_": 0.01, "depth": 1, "random_state": 0}
+    model = TAOClustering(algorithm=direct(cap), **options).fit(X, labels)
+    assert sorted(model.tree_.split(0)[0]) == list(range(cap))
+    assert np.mean(model.labels_ != labels) < (0.26, 0.14, 0.07)[cap - 1]
+
+
+def test_axis_aligned_trees_ignore_the_cap():
+    options = {"split": "axis", "max_leaves": 6, "random_state": 0}
+    one, other = (TAOClustering(5, algorithm=direct(cap), **options).fit(ROWS) for cap in (1, None))
+    assert one.tree_ == other.tree_
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 def test_initial_trees_keep_the_sides_of_most_rows(form):
+    """Most rows stay in their leaves although the tests of a given tree lose their third feature."""
     X = np.random.default_rng(0).normal(size=(500, 3)) * [9.0, 9.0, 0.1]
-    wide = Split.from_dense(np.array([1.0, -1.0, 2.0]), 3.0)
-    tree = random_tree(np.random.default_rng(0), 3, n_nodes=3)
-    tree = tree.with_splits({0: ((wide.indices, wide.weights), wide.threshold)})
-    goes_left = X @ [1.0, -1.0, 2.0] <= 3.0
-    search = make_search(form(X), 2, algorithm=direct(2))
-    found = search.start_from(tree)
-    assert found.split(0)[0].tolist() == [0, 1]
-    agrees = (X[:, :2] @ found.split(0)[1] <= found.threshold[0]) == goes_left
-    assert agrees.mean() > 0.98
-
-
-@dataclass
-class Fixed:
-    """A bound solver with fixed weights on the features that it may use."""
-
-    weights: np.ndarray
-    problems: list = field(default_factory=list)
-
-    def solve(self, problem):
-        self.problems.append(problem)
-        allowed = np.arange(len(self.weights)) if problem.features is None else problem.features
-        weights = np.zeros(len(self.weights))
-        weights[allowed] = self.weights[allowed]
-        return Split.from_dense(weights, 1e3), Status(steps=len(self.problems))
-
-
-def test_half_of_the_features_go_at_a_time_and_the_largest_effects_stay(rng):
-    # The effects are 4, 3, 0.1, 2, 1 and 0.2: neither the weights nor the scales decide alone.
-    X = rng.normal(size=(400, 6)) * [40, 1, 1, 2, 0.01, 1]
-    X /= X.std(axis=0) / [40, 1, 1, 2, 0.01, 1]
-    solver = Fixed(np.array([0.1, 3.0, 0.1, -1.0, 100.0, 0.2]))
-    goes_right = X[:, 0] > 5
-    factors = np.arange(1.0, 7.0)
-    problem = NodeProblem(
-        np.arange(400), goes_right, np.ones(400), 1.0, features=np.arange(6), factors=factors
-    )
-    split, status = Capped(solver, X, kernel_arrays(X), 1).solve(problem)
-    given = [each.features.tolist() for each in solver.problems]
-    assert given == [[0, 1, 2, 3, 4, 5], [0, 1, 3], [0]]
-    for each in solver.problems:
-        np.testing.assert_array_equal(each.factors, factors[each.features])
-    assert status.steps == 3
-    # The threshold is the best one, not that of the solver.
-    assert split.indices.tolist() == [0]
-    np.testing.assert_array_equal(X[:, 0] * 0.1 > split.threshold, goes_right)
-
-
-def test_effects_count_rows_by_their_weights(rng):
-    X = np.ones((6, 2))
-    X[:2, 0], X[2:, 1] = [-5.0, 5.0], [-1.0, 1.0, -1.0, 1.0]
-    solver, weight = Fixed(np.array([1.0, 1.0])), np.array([1e-6, 1e-6, 1, 1, 1, 1])
-    problem = NodeProblem(np.arange(6), np.arange(6) % 2 > 0, weight, 1.0)
-    for some, best in ((problem, 1), (replace(problem, weight=np.ones(6)), 0)):
-        split, _ = Capped(solver, X, kernel_arrays(X), 1).solve(some)
-        assert split.indices.tolist() == [best]
-
-
-@pytest.mark.parametrize("cap", [1, 2, 3])
-@pytest.mark.parametrize("solver", [Newton(), Exact(), Liblinear()], ids=lambda s: type(s).__name__)
-def test_solvers_use_the_features_that_they_may_have(rng, solver, cap):
-    X = rng.normal(size=(600, 5))
-    goes_right = X @ [3.0, -2.0, 1.0, 0.5, 0.0] > 0.3
-    terms = np.arange(600), goes_right, np.ones(600), 0.01
-    split, _ = bind(solver, X, cap).solve(NodeProblem(*terms, warm_start=Split.constant(True)))
-    assert len(split.indices) == cap
-    wrong = np.mean((X[:, split.indices] @ split.weights > split.threshold) != goes_right)
-    assert wrong < (0.26, 0.14, 0.07)[cap - 1]
+    weights = np.array([1.0, -1.0, 2.0])
+    splits = [(np.arange(3), weights), None, None]
+    tree = Tree.from_splits([1, -1, -1], [2, -1, -1], splits, [3.0, 0, 0], [-1, 0, 1], 3)
+    labels = tree.predict(X)
+    options = {"objective": "labels", "lambda_": 0.01, "init": tree, "random_state": 0}
+    model = TAOClustering(algorithm=direct(2, relax=False), **options).fit(form(X), labels)
+    assert sorted(model.tree_.split(0)[0]) == [0, 1]
+    assert np.mean(model.labels_ == labels) > 0.98

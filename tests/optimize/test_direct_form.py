@@ -1,150 +1,21 @@
-"""Objective (4), what a descent keeps and when it ends, refits, and the whole direct form."""
+"""The direct form: starts, passes, refits, exact passes, the search, and the last simplification."""
 
-from dataclasses import replace
+import itertools
 
 import numpy as np
 import pytest
-from conftest import make_search, solve
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.spatial.distance import cdist
-from tao_cluster.optimize.oblique_search import refit
+import scipy.sparse as sp
+from conftest import assert_same_fit
+from scripted import Scripted, split_of
+from sklearn.datasets import load_wine
 
-from tao_cluster import PenaltyMethod, TAOClustering, Tree
-from tao_cluster.initial_trees.builders import Bisecting, Centroids, Random
-from tao_cluster.objectives import KMeans
-from tao_cluster.optimize.algorithms import DirectForm, best_start, descend, finish
-from tao_cluster.optimize.tree_step import Routed
-from tao_cluster.penalties import CostCriterion
-from tao_cluster.problem.problem import Problem
-from tao_cluster.reference import cost_increase, free_clustering
-from tao_cluster.solvers import Newton, Refit
-from tao_cluster.solvers.thresholds import sharpen
-from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_arrays
+from greedy import ExShallow
+from tao_cluster import DirectForm, TAOClustering, Tree, tao_path
+from tao_cluster.solvers import Newton, NodeProblem, Refit
 
-LINE = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+LINE = np.repeat(np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]), 2, axis=1)
 # Thresholds on it, from the best to the worst.
 BEST, GOOD, BAD, WORST = 5.0, 10.5, 11.5, 99.0
-
-
-def stump(threshold, weight=1.0):
-    """x <= threshold goes to cluster 0; `weight` is its ||w||_1."""
-    splits = [([0], [weight]), None, None]
-    return Tree.from_splits(
-        [1, -1, -1], [2, -1, -1], splits, [weight * threshold, 0, 0], [-1, 0, 1], 1
-    )
-
-
-class Scripted:
-    """A tree step whose passes give the trees of a list, the last one again and again."""
-
-    def __init__(self, *trees):
-        self.trees, self.judged = list(trees), []
-
-    def one_pass(self, start, criterion, strength, is_judged):
-        self.judged.append(is_judged)
-        return Routed(self.trees.pop(0), None) if self.trees else start
-
-
-def on_a_line(**options):
-    return make_search(LINE, 2, reference=[[1.0], [11.0]], **options)
-
-
-def threshold_after(search, start, *trees, lambda_=0.01, **options):
-    """Threshold of what a descent from a tree through others ends with."""
-    state = descend(search, search.evaluate(start), lambda_, step=Scripted(*trees), **options)
-    return state.tree.threshold[0] / state.tree.split(0)[1][0]
-
-
-# ---------------------------------------------------------------- objective (4)
-
-
-def test_objective_counts_what_rows_reach(rng):
-    """Weights below a test that sends all rows one way are dead, and cost nothing."""
-    X = rng.uniform(-1, 1, (40, 2))
-    weight = rng.uniform(0.5, 2, 40)
-    tree = Tree.from_splits(
-        [1, 3, 5, -1, -1, -1, -1],
-        [2, 4, 6, -1, -1, -1, -1],
-        [([0], [2.0]), ([1], [7.0]), ([0, 1], [3.0, -4.0]), None, None, None, None],
-        [0.0, 99.0, 0.5, 0, 0, 0, 0],  # all rows go left at node 1
-        [-1, -1, -1, 0, 1, 1, 2],
-        2,
-    )
-    search = make_search(X, 4, reference=X[:4], weight=weight)
-    state = search.evaluate(tree)
-    labels = tree.predict(X)
-    centers = X[:4].copy()  # a cluster without rows keeps its free centre
-    for k in range(3):
-        centers[k] = np.average(X[labels == k], axis=0, weights=weight[labels == k])
-    cost = weight @ ((X - centers[labels]) ** 2).sum(axis=1)
-    assert state.inertia == pytest.approx(cost)
-    assert state.objective(0.0) == state.inertia
-    assert state.objective(0.5) == pytest.approx(cost + 0.5 * (2 + 3 + 4))
-    np.testing.assert_allclose(state.centers, centers)
-
-
-def test_distances_are_to_the_centres_asked_for(rng):
-    X = rng.normal(size=(20, 3))
-    search = make_search(X, 3, reference=X[:3])
-    for centers in (X[:3], X[3:6]):
-        for _ in range(2):
-            found = search.distances(centers)
-            np.testing.assert_allclose(found, cdist(X, centers, "sqeuclidean"), atol=1e-12)
-
-
-# ---------------------------------------------------------------- one descent
-
-
-def test_best_tree_of_a_descent_is_kept():
-    search = on_a_line()
-    assert threshold_after(search, stump(BAD), stump(BEST), stump(WORST)) == BEST
-    assert threshold_after(search, stump(WORST), stump(BAD), stump(GOOD)) == GOOD
-
-
-def test_start_counts_unless_its_scale_means_nothing():
-    search, trees = on_a_line(), (stump(WORST), stump(BAD))
-    assert threshold_after(search, stump(BEST), *trees) == BEST
-    assert threshold_after(search, stump(BEST), *trees, keeps_start=False) == BAD
-    assert threshold_after(search, stump(BEST), keeps_start=False) == BEST  # there is no other
-    judged = on_a_line(split="axis", init=stump(BEST))
-    assert threshold_after(judged, stump(BEST), *trees, keeps_start=False) == BEST
-
-
-def test_trees_are_compared_by_objective_4_or_as_the_price_says():
-    search, dear, cheap = on_a_line(), stump(BEST, 1e4), stump(GOOD, 1.0)
-    assert search.evaluate(dear).inertia < search.evaluate(cheap).inertia
-    options = {"lambda_": 1.0}
-    assert threshold_after(search, stump(WORST), dear, cheap, **options) == GOOD
-    assert threshold_after(search, stump(WORST), dear, cheap, price=0.0, **options) == BEST
-
-
-def test_two_passes_without_a_better_tree_end_a_descent():
-    bad = (stump(BAD), stump(WORST))
-    for search in (on_a_line(), on_a_line(split="axis", init=stump(BEST))):
-        assert threshold_after(search, stump(GOOD), bad[0], stump(BEST), n_passes=9) == BEST
-        assert threshold_after(search, stump(GOOD), *bad, stump(BEST), n_passes=9) == GOOD
-
-
-def test_no_more_passes_than_asked_for():
-    search = on_a_line()
-    for n_passes in (1, 2):
-        trees = [stump(threshold) for threshold in (BAD, GOOD, BEST)]
-        found = threshold_after(search, stump(WORST), *trees, n_passes=n_passes)
-        assert found == (BAD, GOOD)[n_passes - 1]
-    assert len(search.history.records) == 3
-
-
-@pytest.mark.parametrize(("split", "is_judged"), [("oblique", False), ("axis", True)])
-def test_only_exact_solvers_have_their_updates_judged(split, is_judged):
-    step = Scripted(stump(GOOD), stump(BEST))
-    search = on_a_line(split=split, init=stump(BEST))
-    descend(search, search.evaluate(stump(BAD)), 0.1, step=step)
-    assert set(step.judged) == {is_judged}
-
-
-# ---------------------------------------------------------------- starts and stages
 
 
 @pytest.fixture
@@ -152,210 +23,177 @@ def X(rng):
     return rng.normal(size=(200, 4))
 
 
-def trees_of(search, builder, n=1):
-    problem, rng = search.problem, np.random.RandomState(0)
-    free = problem.free
-    return [
-        builder.build(problem.X, free.labels, free.centers, problem.weight, rng) for _ in range(n)
-    ]
+def fitted(X, k=5, **parameters):
+    """A fit by few starts, with the options of the direct form among its parameters."""
+    names = DirectForm.__dataclass_fields__.keys() & parameters.keys()
+    algorithm = DirectForm(**{"n_init": 1} | {name: parameters.pop(name) for name in names})
+    options = {"lambda_": 1.0, "depth": 3, "random_state": 0, "algorithm": algorithm} | parameters
+    return TAOClustering(k, **options).fit(X)
 
 
-@pytest.mark.slow
-def test_initial_trees_are_compared_by_objective_4(X):
-    search, differs = make_search(X, 5), 0
-    trees = trees_of(search, Random(3), 6)
-    for lambda_ in (1.0, 10.0, 30.0):
-        alone = [best_start(search, [tree], lambda_, 0) for tree in trees]
-        values = [state.objective(lambda_) for state in alone]
-        for order in (trees, trees[::-1]):
-            assert best_start(search, order, lambda_, 0).objective(lambda_) == min(values)
-        differs += np.argmin(values) != np.argmin([state.inertia for state in alone])
-        differs += np.argmin(values) not in {0, len(values) - 1}
-    assert differs
+def records(model, stage):
+    return [record for record in model.history_ if record["stage"] == stage]
 
 
-def test_direct_form_comes_from_a_tenth_of_lambda(X):
-    search, again = (
-        make_search(X, 5, algorithm=DirectForm(relax=False)),
-        make_search(X, 5, algorithm=DirectForm(relax=False)),
+# ---------------------------------------------------------------- passes
+
+
+def at(threshold, norm=1.0):
+    """The test x <= threshold on LINE, whose ||w||_1 is `norm`."""
+    return split_of([norm / 2, norm / 2], norm * threshold)
+
+
+def threshold_after(*answers, start=WORST, lambda_=0.01):
+    """Threshold of the result of passes whose tests are the answers, without refits."""
+    split = at(start)
+    tests = [(split.indices, split.weights), None, None]
+    tree = Tree.from_splits([1, -1, -1], [2, -1, -1], tests, [start, 0, 0], [-1, 0, 1], 2)
+    options = {"relax": False, "trim": 0, "node_solver": Scripted(*answers)}
+    model = fitted(LINE, 2, init=tree, reference=LINE[[1, 4]], lambda_=lambda_, **options)
+    return (
+        model.tree_.threshold[0] / model.tree_.split(0)[1].sum()
+        if model.tree_.n_leaves > 1
+        else None
     )
-    _, start, first, second, last = DirectForm().run(
-        search, iter(trees_of(search, Bisecting(3))), 2
-    )
-    strengths = [r["lambda"] for r in search.history.records if r["stage"] == "direct"]
+
+
+@pytest.mark.filterwarnings("ignore:The tree costs")
+def test_the_best_tree_of_the_passes_is_kept():
+    assert threshold_after(at(GOOD), at(BEST), at(BAD), at(BAD)) == BEST
+    assert threshold_after(at(BEST), at(GOOD), at(BAD), at(BAD)) == BEST
+
+
+@pytest.mark.filterwarnings("ignore:The tree costs")
+def test_the_scale_of_an_initial_tree_does_not_count():
+    """The first pass replaces it, whatever the cost; two passes without a better tree are the end."""
+    assert threshold_after(at(GOOD), at(BAD), at(BAD), start=BEST) == GOOD
+
+
+@pytest.mark.filterwarnings("ignore:The tree costs")
+def test_trees_are_compared_by_objective_4():
+    """The cost plus lambda * ||w||_1: the cheaper tree is worse if its weights are large."""
+    assert threshold_after(at(BEST, 1e4), at(GOOD), at(BEST, 1e4), lambda_=1.0) == GOOD
+    assert threshold_after(at(BEST, 2.0), at(GOOD), at(BEST, 2.0), lambda_=0.5) == BEST
+
+
+def test_the_direct_form_comes_from_a_tenth_of_lambda(X):
+    model = fitted(X, relax=False, lambda_=2.0)
+    strengths = [record["lambda"] for record in records(model, "direct")]
     assert sorted(set(strengths)) == pytest.approx([0.2, 2.0])
     assert strengths == sorted(strengths)
-    assert first.tree == descend(again, start, 0.2).tree
-    assert second.tree == descend(again, first, 2.0).tree
-    assert first.tree != start.tree
-    assert first.tree != second.tree
-    assert last is second
+    assert {record["lambda"] for record in records(model, "start")} == {strengths[0]}
 
 
-@pytest.mark.parametrize("relax", [False, True])
-def test_relax_is_what_ends_a_descent(X, relax):
-    search = make_search(X, 5, algorithm=DirectForm(relax=relax))
-    state = descend(search, search.evaluate(*trees_of(search, Bisecting(3))), 1.0)
-    states = list(finish(search, state, 1.0))
-    assert states[0] is state
-    assert len(states) == 1 + 2 * relax
+def test_more_initial_trees_never_raise_the_objective_of_the_start(X):
+    for seed in range(3):
+        terms = {"relax": False, "init": "random", "random_state": seed, "copies": 0}
+        costs = [
+            min(r["cost_increase"] for r in records(fitted(X, n_init=n, **terms), "start"))
+            for n in (1, 6)
+        ]
+        assert costs[1] <= costs[0]
 
 
-def test_refits_are_two_rounds_by_weight_and_one_of_little_strength(X, monkeypatch):
-    asked, plain = [], Refit.solve
-
-    def spy(self, problem):
-        asked.append((self.reweights, problem.strength))
-        return plain(self, problem)
-
-    monkeypatch.setattr(Refit, "solve", spy)
-    search = make_search(X, 5)
-    refit(search, descend(search, search.evaluate(*trees_of(search, Bisecting(3))), 1.0), 1.0)
-    reweighted = [strength for by_weight, strength in asked if by_weight]
-    assert set(reweighted) == {1.0}
-    rest = {strength for by_weight, strength in asked if not by_weight}
-    assert len(rest) == 1
-    assert 0 < rest.pop() < 0.1
-    stages = [r["lambda"] for r in search.history.records if r["stage"] == "relax"]
-    assert stages.count(1.0) == 2
+# ---------------------------------------------------------------- refits and exact passes
 
 
-def test_refits_are_compared_by_cost():
-    """Of the last stage the cheapest tree is the result; here, that is its start now and then."""
-    for seed, lambda_ in ((0, 1.0), (1, 0.1), (10, 5.0), (11, 0.1)):
-        search = make_search(np.random.default_rng(seed).normal(size=(200, 4)), 5)
-        start = descend(search, search.evaluate(*trees_of(search, Bisecting(3))), lambda_)
-        seen, plain = [], search.evaluate
-        search.evaluate = lambda *found, plain=plain, seen=seen: (
-            seen.append(plain(*found)) or seen[-1]
-        )
-        state = refit(search, start, lambda_)
-        last = [r["lambda"] < lambda_ for r in search.history.records if r["stage"] == "relax"]
-        assert len(last) == len(seen)
-        of_last = seen[last.index(True) - 1 :]
-        assert state.inertia == min(s.inertia for s in of_last)
+def test_relax_adds_refits_and_exact_passes(X):
+    plain, relaxed = (fitted(X, relax=relax, copies=0) for relax in (False, True))
+    assert {record["stage"] for record in plain.history_} == {"start", "direct"}
+    assert {"relax", "exact"} <= {record["stage"] for record in relaxed.history_}
+    strengths = [record["lambda"] for record in records(relaxed, "relax")]
+    assert strengths.count(1.0) == 2  # two rounds by weight
+    assert 0 < strengths[-1] < 0.1  # and one of little strength
+    assert relaxed.inertia_ < plain.inertia_
+    assert relaxed.tree_.n_nonzero < plain.tree_.n_nonzero
 
 
-@pytest.fixture
-def search(digits, digits_reference):
-    return make_search(digits, 10, reference=digits_reference)
-
-
-@pytest.fixture
-def start(search, digits):
-    free = search.problem.free
-    rng = np.random.RandomState(0)
-    tree = Centroids(4).build(digits, free.labels, free.centers, search.problem.weight, rng)
-    return search.evaluate(tree)
-
-
-def cost_of(search, state):
-    return cost_increase(state.inertia, search.problem.free.inertia)
-
-
-def test_cost_criterion_is_the_clustering_cost(search, start, digits):
-    rows = np.arange(len(digits))
-    loss = search.criterion(start).loss_at(start.tree)(rows, start.leaf_of_row)
-    difference = digits - start.centers[start.labels]
-    np.testing.assert_allclose(loss, (difference**2).sum(axis=1), atol=1e-10)
-    assert loss.sum() == pytest.approx(start.inertia)
-
-
-def test_leaves_take_the_label_of_least_cost():
-    distances = np.array([[0.0, 1.0], [3.0, 1.0], [1.0, 1.0]])
-    assert CostCriterion(distances, np.ones(3)).best_output(np.arange(3)) == (1, None)
-    assert CostCriterion(distances, np.array([5.0, 1, 1])).best_output(np.arange(3)) == (0, None)
-    assert CostCriterion(distances, np.ones(3)).best_output(np.array([2])) == (0, None)  # a tie
-
-
-def test_kept_iterates_never_cost_more(search, start):
-    state = descend(search, start, 1.0)
-    state = refit(search, state, 1.0)
-    for stage in ("direct", "relax"):
-        kept = [r["cost_increase"] for r in search.history.records if r["stage"] == stage]
-        assert len(kept) > 1
-    runs = np.array([r["lambda"] for r in search.history.records])
-    last = [r for r in search.history.records if r["lambda"] == runs[-1] and r["kept"]]
-    assert np.all(np.diff([r["cost_increase"] for r in last]) < 0)
-    assert cost_of(search, state) == min(r["cost_increase"] for r in last)
-
-
-def test_centres_are_optimal_for_the_tree(search, start, digits):
-    state = descend(search, start, 3.0)
-    for cluster in np.unique(state.labels):
-        mean = digits[state.labels == cluster].mean(axis=0)
-        np.testing.assert_allclose(state.centers[cluster], mean, atol=1e-14)
-    np.testing.assert_array_equal(state.pruned.predict(digits), state.labels)
-
-
-def test_refits_pay(search, start):
-    """Cheaper and smaller at once: what D of the relaxed lasso promises."""
-    plain = descend(search, start, 3.0)
-    relaxed = refit(search, plain, 3.0)
-    assert relaxed.inertia < plain.inertia
-    assert relaxed.pruned.n_nonzero < 0.8 * plain.pruned.n_nonzero
-
-
-def test_refits_use_features_of_the_node_only(search, start):
-    plain = descend(search, start, 3.0)
-    relaxed = refit(search, plain, 3.0)
-    for node in plain.tree.decision_nodes:
-        assert set(relaxed.tree.split(node)[0]) <= set(plain.tree.split(node)[0])
-
-
-@settings(max_examples=200, deadline=None)
-@given(seed=st.integers(0, 100_000))
-def test_sharpened_threshold_is_the_best_there_is(seed):
-    rng = np.random.default_rng(seed)
-    m = int(rng.integers(2, 12))
-    values = rng.integers(0, 6, m) / 2.0  # many ties
-    goes_right, weight = rng.random(m) < 0.5, rng.integers(1, 4, m).astype(float)
-    given_split = Split(np.array([0], np.int32), np.ones(1), float(rng.normal(1, 2)))
-
-    def loss(threshold):
-        return weight[(values <= threshold) == goes_right].sum()
-
-    split = sharpen(given_split, values, goes_right, weight)
-    candidates = np.concatenate([[-1.0], np.unique(values), [given_split.threshold]])
-    least = min(loss(t) for t in candidates)
-    if len(split.indices):
-        assert loss(split.threshold) == least
-        assert least < min(loss(-1.0), loss(10.0))
-        if loss(given_split.threshold) == least:
-            assert split is given_split
-    else:  # one side for all is as good as any threshold
-        assert loss(10.0 if split.threshold > 0 else -1.0) == least
+def test_kept_trees_of_refits_cost_less_and_those_of_exact_passes_have_less_score(X):
+    """Refits are compared by cost, exact passes by cost plus a penalty per parameter."""
+    n_refits, n_exact = 0, 0
+    for lambda_ in (0.1, 1.0, 5.0):
+        model = fitted(X, copies=0, lambda_=lambda_, search="none")
+        refits = [r for r in records(model, "relax") if r["kept"] and r["lambda"] < lambda_]
+        exact = [r for r in records(model, "exact") if r["kept"]]
+        assert np.all(np.diff([r["cost_increase"] for r in refits]) < 0)
+        for one, other in itertools.pairwise([*refits[-1:], *exact]):
+            sizes = [r["non_zeros"] + 2 * r["leaves"] - 1 for r in (one, other)]
+            costs = [model.free_inertia_ * r["cost_increase"] / 100 for r in (one, other)]
+            assert costs[1] + other["lambda"] * sizes[1] < costs[0] + other["lambda"] * sizes[0]
+        n_refits, n_exact = n_refits + len(refits), n_exact + len(exact)
+    assert min(n_refits, n_exact) > 2
 
 
 def test_adaptive_refits_drop_small_weights(rng):
     X = rng.normal(size=(500, 6))
     goes_right = X @ [3.0, -2, 0.1, 0.1, 0, 0] + 0.3 * rng.normal(size=500) > 0
-    every, ones = np.arange(500), np.ones(500)
-    bound = Newton().bind(X)
-    first = solve(bound, every, goes_right, ones, 1.0)
+    bound, every, ones = Newton().bind(X), np.arange(500), np.ones(500)
+    first, _ = bound.solve(NodeProblem(every, goes_right, ones, 1.0))
+    refitting = Refit(bound, X, reweights=True)
+    second, _ = refitting.solve(NodeProblem(every, goes_right, ones, 3.0, first))
     assert len(first.indices) > 3
-    refitting = Refit(bound, kernel_arrays(X), reweights=True)
-    second = solve(refitting, every, goes_right, ones, 3.0, first)
     assert {0, 1} <= set(second.indices)
     assert len(second.indices) < len(first.indices)
 
 
-@pytest.mark.parametrize("right", [0.2, 0.8])
-def test_refits_of_a_constant_test_take_the_cheaper_side(rng, right):
-    X, goes_right = rng.normal(size=(50, 2)), np.arange(50) < 50 * right
-    refitting = Refit(Newton().bind(X), kernel_arrays(X))
-    for old in (Split.constant(goes_left=True), Split.constant(goes_left=False)):
-        new = solve(refitting, np.arange(50), goes_right, np.ones(50), 1.0, old)
-        assert (new.threshold < 0) == (right > 0.5)
+# ---------------------------------------------------------------- search
+
+
+def digits_fit(digits, **parameters):
+    return fitted(digits[:600], 10, depth=4, n_init=2, **parameters)
+
+
+@pytest.mark.sweep
+def test_more_search_is_better_at_the_same_lambda(digits):
+    def trade(**options):
+        """Cost and size of trees, as a mean over seeds."""
+        models = [
+            digits_fit(digits, lambda_=8.0, random_state=seed, **options) for seed in range(3)
+        ]
+        return np.mean(
+            [np.log(m.cost_increase_) + 2 * np.log(m.tree_.n_parameters) for m in models]
+        )
+
+    searches = ({"search": search} for search in ("thorough", "fast", "none"))
+    thorough, fast, none, plain = (trade(**each) for each in (*searches, {"relax": False}))
+    assert thorough < fast < none < plain
 
 
 @pytest.mark.slow
-def test_relaxing_never_ends_above_where_its_last_stage_starts(search, start):
-    for lambda_ in (0.1, 1.0, 10.0):
-        state = refit(search, descend(search, start, lambda_), lambda_)
-        records = [r for r in search.history.records if r["stage"] == "relax"]
-        last_reweighted = [r for r in records if r["lambda"] == lambda_][-1]
-        assert cost_of(search, state) <= last_reweighted["cost_increase"]
+def test_a_search_keeps_better_and_better_trees(digits):
+    """By the number of parameters, with a limit of cost; all of them are within it."""
+    model = digits_fit(digits, lambda_="auto", max_cost_increase=4.0, search="fast", copies=0)
+    kept = [record for record in records(model, "search") if record["kept"]]
+    sizes = [record["non_zeros"] + 2 * record["leaves"] - 1 for record in kept]
+    assert len(records(model, "search")) >= 4
+    assert np.all(np.diff(sizes) <= 0)
+    assert model.cost_increase_ <= 4.0 + 1e-9
+
+
+@pytest.mark.slow
+def test_a_path_is_searched_where_that_is_asked_for():
+    common = {"lambdas": [1.0, 10.0, 100.0], "standardize": True, "random_state": 0, "depth": 3}
+    fast, thorough = (
+        tao_path(load_wine().data, 3, algorithm=DirectForm(search=search), **common)
+        for search in ("fast", "thorough")
+    )
+    n_fast, n_thorough = (len(records(models[-1], "search")) for models in (fast, thorough))
+    assert n_fast < len(fast) * 30 <= n_thorough
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["lognormal", "cauchy"])
+def test_never_worse_than_one_feature_where_tails_are_heavy(kind):
+    """An axis-aligned test is an oblique one with one weight."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        draw = rng.standard_cauchy if kind == "cauchy" else lambda size: rng.lognormal(0, 3, size)
+        X = draw((800, 5))
+        axis = ExShallow(8, random_state=0).fit(X)
+        size, reference = axis.tree_.n_parameters, axis.free_centers_
+        model = TAOClustering(8, max_parameters=size, reference=reference, random_state=0).fit(X)
+        assert model.tree_.n_parameters <= size
+        assert model.cost_increase_ <= axis.cost_increase_ + 1e-9
 
 
 @pytest.mark.slow
@@ -369,77 +207,78 @@ def test_digits_front(digits, digits_reference):
 
 
 @pytest.mark.slow
-def test_relax_and_refine(digits, digits_reference):
-    def fit(algorithm):
-        options = {"reference": digits_reference, "random_state": 0, "lambda_": 0.3}
-        return TAOClustering(10, algorithm=algorithm, **options).fit(digits)
-
-    plain, relaxed = (fit(DirectForm(n_init=1, relax=relax)) for relax in (False, True))
-    assert relaxed.tree_.n_nonzero < plain.tree_.n_nonzero
-    paper, refined = (
-        fit(PenaltyMethod(n_init=1, n_mu_steps=20, refine=refine)) for refine in (False, True)
-    )
-    assert {record["stage"] for record in paper.history_} == {"direct fit", "penalty"}
-    stages = {record["stage"] for record in refined.history_}
-    assert stages == {"direct fit", "penalty", "direct", "relax", "exact"}
-    assert refined.tree_.n_nonzero < paper.tree_.n_nonzero
-
-
-@pytest.mark.slow
-def test_liblinear_does_the_penalty_method(digits, digits_reference):
-    options = {"reference": digits_reference, "random_state": 0, "lambda_": 0.3}
-    short = PenaltyMethod(n_mu_steps=5, node_solver="liblinear", refine=False)
-    model = TAOClustering(10, algorithm=short, **options).fit(digits)
-    assert {record["stage"] for record in model.history_} == {"direct fit", "penalty"}
-    refined = TAOClustering(10, algorithm=replace(short, refine=True), **options).fit(digits)
-    assert refined.tree_.n_nonzero < model.tree_.n_nonzero
-    assert refined.inertia_ < model.inertia_
-    with pytest.raises(ValueError, match=r"instance weights.*PenaltyMethod\(node_solver"):
-        TAOClustering(10, algorithm=DirectForm(node_solver="liblinear"), **options).fit(digits)
-
-
-@pytest.mark.slow
-def test_samples_of_many_rows_choose_the_start(rng, monkeypatch):
-    centers = rng.normal(size=(6, 5)) * 4
-    X = centers[rng.integers(0, 6, 3000)] + rng.normal(size=(3000, 5))
-    monkeypatch.setattr("tao_cluster.optimize.direct_form._PILOT_ROWS", 1000)
-    options = {"lambda_": 5.0, "depth": 3, "random_state": 0}
-    model, again = (TAOClustering(6, n_jobs=j, **options).fit(X) for j in (1, 2))
-    assert model.tree_ == again.tree_
+def test_initial_trees_of_many_rows_are_compared_on_a_sample(rng):
+    """Records of the starts have the costs of the sample, and lambda has the weight of all rows."""
+    centers = 4 * rng.normal(size=(6, 5))
+    X = centers[rng.integers(0, 6, 21_000)] + rng.normal(size=(21_000, 5))
+    model, again = (fitted(X, 6, n_init=4, lambda_=50.0, n_jobs=j) for j in (1, 2))
+    assert_same_fit(model, again)
     assert model.cost_increase_ < 3
-    assert model.history_[0]["lambda"] == pytest.approx(0.5)  # a sample has the weight of all rows
-    weighted = TAOClustering(6, **options).fit(X, sample_weight=np.full(3000, 2.0))
-    assert isinstance(weighted.tree_, Tree)
+    starts = records(model, "start")
+    assert all(record["sampled"] for record in starts)
+    assert starts[0]["lambda"] == pytest.approx(5.0)
+    assert not any(record["sampled"] for record in records(model, "direct"))
 
 
 @pytest.mark.slow
-def test_threads_change_nothing(rng):
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, np.float32])
+def test_the_tree_does_not_depend_on_threads(rng, form):
     """Rows enough for threads over nodes and over rows."""
-    centers = rng.normal(size=(8, 6)) * 3
-    X = centers[rng.integers(0, 8, 9000)] + rng.normal(size=(9000, 6))
-    weight = rng.uniform(0.5, 2, len(X))
-    options = {"lambda_": 3.0, "depth": 4, "algorithm": DirectForm(n_init=2), "random_state": 0}
-    one, three = (
-        TAOClustering(8, n_jobs=j, **options).fit(X, sample_weight=weight) for j in (1, 3)
-    )
-    assert one.tree_ == three.tree_
-    assert one.inertia_ == three.inertia_
+    centers = 3 * rng.normal(size=(8, 6))
+    X = form(centers[rng.integers(0, 8, 9000)] + rng.normal(size=(9000, 6)))
+    one, three = (fitted(X, 8, n_init=2, depth=4, lambda_=3.0, n_jobs=j) for j in (1, 3))
+    assert_same_fit(one, three)
     seconds = {"seconds": 0}
     assert [r | seconds for r in one.history_] == [r | seconds for r in three.history_]
 
 
-def test_problem_of_some_rows(digits, digits_reference, rng):
-    objective, weight = KMeans(), rng.uniform(0.5, 2, len(digits))
-    embedding = digits[:, ::2].copy()
-    centers = digits_reference.cluster_centers_[:, ::2]
-    data = objective.prepare(embedding)
-    free = free_clustering(centers, objective, embedding, data, 10, weight, 0)
-    rows = np.arange(0, len(digits), 3)
-    part = Problem(digits, embedding, objective, data, weight, free).subset(rows)
-    np.testing.assert_array_equal(part.X, digits[rows])
-    np.testing.assert_array_equal(part.space, embedding[rows])
-    np.testing.assert_array_equal(part.weight, weight[rows])
-    squares = ((embedding[rows] - centers[free.labels[rows]]) ** 2).sum(axis=1)
-    assert part.free.inertia == pytest.approx(weight[rows] @ squares)
-    whole = Problem(embedding, embedding, objective, data, weight, free).subset(rows)
-    assert whole.space is whole.X
+# ---------------------------------------------------------------- the last simplification
+
+
+@pytest.mark.parametrize("share", [0.05, 1.0])
+def test_trimming_changes_no_label(X, share):
+    full, trimmed = (fitted(X, relax=False, trim=trim, lambda_=0.01) for trim in (0, share))
+    np.testing.assert_array_equal(full.labels_, trimmed.labels_)
+    assert trimmed.tree_.n_nonzero < full.tree_.n_nonzero
+    for node in full.tree_.decision_nodes:
+        kept = np.isin(full.tree_.split(node)[0], trimmed.tree_.split(node)[0])
+        rows = full.tree_.decision_path(X).toarray()[:, node] > 0
+        effect = np.abs(full.tree_.split(node)[1]) * X[rows][:, full.tree_.split(node)[0]].std(
+            axis=0
+        )
+        assert np.all(effect[~kept] < share * effect.max())
+
+
+@pytest.mark.parametrize(
+    "form",
+    [np.asarray, *(pytest.param(f, marks=pytest.mark.slow) for f in (np.float32, sp.csr_matrix))],
+)
+def test_tests_of_one_feature_have_weight_1_and_a_threshold_at_a_midpoint(form):
+    n_tests = 0
+    for seed in range(3):
+        dense = np.random.default_rng(seed).integers(-4, 5, (80, 3)) * 0.7
+        X, dense = form(dense), dense.astype(form(dense).dtype).astype(float)
+        for options in ({"lambda_": 30.0}, {"split": "axis", "max_leaves": 5, "search": "none"}):
+            tree = fitted(X, 2, **options).tree_
+            visits = tree.decision_path(X).toarray() > 0
+            for node in tree.decision_nodes:
+                (first, *rest), weights = tree.split(node)
+                if rest:
+                    continue
+                values = weights[0] * dense[visits[:, node], first]
+                is_left = values <= tree.threshold[node]
+                middle = (values[is_left].max() + values[~is_left].min()) / 2
+                assert abs(weights[0]) == 1
+                assert tree.threshold[node] == pytest.approx(middle)
+                n_tests += 1
+    assert n_tests > 5
+
+
+def test_labels_centres_and_cost_are_those_of_the_tree(X):
+    model = fitted(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    for cluster in np.unique(model.labels_):
+        mean = X[model.labels_ == cluster].mean(axis=0)
+        np.testing.assert_allclose(model.cluster_centers_[cluster], mean, atol=1e-14)
+    own = model.cluster_centers_[model.labels_]
+    assert model.inertia_ == pytest.approx(((X - own) ** 2).sum())

@@ -101,11 +101,15 @@ def test_problem_of_a_node_above_histograms(rng):
     weight, solver = rng.uniform(0.5, 2, 80), Scripted()
     options = {"penalty": "squared", "initial_mu": 0.1}
     pass_over(X, labels, two_tests(), solver, weight=weight, **options)
-    order = [np.flatnonzero((X == row).all(axis=1))[0] for row in solver.X]
+    order = [np.flatnonzero((row == X).all(axis=1))[0] for row in solver.X]
     X, labels, weight = X[order], labels[order], weight[order]
     is_left, is_low = X[:, 0] <= 0, X[:, 1] <= 0
     loss = {}
-    for leaf, rows in {"right": ~is_left, "low": is_left & is_low, "high": is_left & ~is_low}.items():
+    for leaf, rows in {
+        "right": ~is_left,
+        "low": is_left & is_low,
+        "high": is_left & ~is_low,
+    }.items():
         theta = [weight[rows & (labels == k)].sum() / weight[rows].sum() for k in range(3)]
         loss[leaf] = weight * ((np.eye(3)[labels] - theta) ** 2).sum(axis=1)
     below, root = solver.problems
@@ -208,9 +212,7 @@ def test_a_collapsed_tree_returns_when_the_strength_falls(digits, digits_referen
     X, labels = digits[:600], digits_reference.labels_[:600]
     start = TAOClustering(10, lambda_=0.3, depth=4, algorithm=DirectForm(n_init=1, relax=False))
     options = {"strength": "lambda/mu", "initial_mu": 1e-4, "mu_factor": 3.0, "n_mu_steps": 8}
-    model = pass_over(
-        X, labels, start.fit(X).tree_, Newton(), lambda_=0.05, n_passes=3, **options
-    )
+    model = pass_over(X, labels, start.fit(X).tree_, Newton(), lambda_=0.05, n_passes=3, **options)
     leaves = [record["leaves"] for record in model.history_]
     assert min(leaves) <= 2
     assert len(set(model.labels_)) >= 6
