@@ -2,16 +2,16 @@
 
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from conftest import small
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
-from tao_cluster.optimize.path import Knee, MaxParameters
 
 from greedy import ExKMC
-from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree, knee, tao_path
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, knee, tao_path
 
 IRIS = load_iris().data
 DIGITS = load_digits().data
@@ -69,24 +69,52 @@ def test_a_number_keeps_its_meaning():
     assert model.best_lambda_ == 10
 
 
-def test_knee_prefers_trees_that_keep_clusters():
-    def tree(n_clusters, n_features):
-        left, right = [-1], [-1]
-        splits, labels = [None], [0]
-        for k in range(1, n_clusters):
-            left[-1], right[-1] = len(left), len(left) + 1
-            splits[-1], labels[-1] = (range(n_features), np.ones(n_features)), -1
-            left += [-1, -1]
-            right += [-1, -1]
-            splits += [None, None]
-            labels += [k - 1, k]
-        return Tree.from_splits(left, right, splits, np.zeros(len(left)), labels, 9)
+def fake(cost, size, n_clusters=3):
+    tree = SimpleNamespace(n_parameters=size, n_clusters=n_clusters)
+    return SimpleNamespace(cost_increase_=cost, tree_=tree)
 
-    trees = [tree(4, 9), tree(4, 3), tree(3, 1)]
-    assert Knee().choose([3.0, 3.0, 0.0], trees) == 1
-    assert Knee().choose([3.0, 3.0, 0.0], [*trees[:2], tree(4, 1)]) == 2
-    assert Knee().choose([0.0, 0.0, 0.0], trees) == 1
-    assert MaxParameters(9).choose([0.0, 1.0, 1.1], trees) == 2
+
+def test_knee_prefers_trees_that_keep_clusters():
+    models = [fake(3.0, 37, 4), fake(3.0, 19, 4), fake(0.0, 9, 3)]
+    assert knee(models) is models[1]
+    assert knee([*models, fake(0.0, 9, 4)]) is not models[1]
+    assert knee(models, max_parameters=9) is models[2]
+
+
+def test_knee_is_the_nearest_corner_of_logarithms():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        costs, sizes = rng.lognormal(0, 2, 7), rng.permutation(np.geomspace(9, 900, 7)).astype(int)
+        y, x = np.log(1 + costs), np.log(sizes)
+        corner = (x - x.min()) / (x.max() - x.min()) + (y - y.min()) / (y.max() - y.min())
+        models = [fake(*pair) for pair in zip(costs, sizes, strict=True)]
+        corner[(y > np.log(4)) & (y.min() <= np.log(4))] = np.inf  # at most 3 %, if there are such
+        assert knee(models) is models[corner.argmin()]
+
+
+def test_least_cost_within_a_size_and_least_size_within_a_cost():
+    """Equal costs: the smaller tree. Equal sizes: the cheaper one."""
+    models = [
+        fake(0.5, 90),
+        fake(1.0, 70),
+        fake(1.0, 60),
+        fake(2.0, 50),
+        fake(3.0, 50),
+        fake(4.0, 20),
+    ]
+    for order in (models, models[::-1]):
+        for limit, best in ((100, 0), (75, 2), (60, 2), (59, 3), (20, 5)):
+            assert knee(order, max_parameters=limit) is models[best]
+        for limit, best in ((0.5, 0), (1.9, 2), (3.5, 3), (9.0, 5)):
+            assert knee(order, max_cost_increase=limit) is models[best]
+        with pytest.warns(UserWarning, match="smallest has 20"):
+            assert knee(order, max_parameters=10) is models[5]
+        with pytest.warns(UserWarning, match="best one costs 0.5 %"):
+            assert knee(order, max_cost_increase=0.1) is models[0]
+    assert knee([fake(1e-10, 5), fake(0.0, 9)], max_cost_increase=0).tree_.n_parameters == 5
+    assert knee([fake(0.0, 100), fake(np.inf, 50)]).cost_increase_ == 0
+    with pytest.raises(ValueError, match="no models"):
+        knee([])
 
 
 def test_a_goal_in_cost_looks_along_the_whole_path():
@@ -210,29 +238,17 @@ def test_warnings_keep_the_other_settings_of_the_algorithm(rng):
 
 
 @pytest.mark.slow
-def test_a_choice_on_rows_held_out_sees_none_of_them(monkeypatch):
-    rows = np.arange(0, len(DIGITS), 2)
-    seen = []
-    from tao_cluster.optimize import fit
-
-    real = fit._Rows.of
-
-    def spy(problem, *arguments):
-        seen.append(problem)
-        return real(problem, *arguments)
-
-    monkeypatch.setattr(fit._Rows, "of", spy)
-    model = TAOClustering(10, validation=rows, random_state=0, algorithm=DirectForm(n_init=1)).fit(
-        DIGITS
-    )
-    whole, part = seen
-    assert whole.n_rows == len(DIGITS)
-    assert part.n_rows == len(DIGITS) - len(rows)
-    kept = {row.tobytes() for row in DIGITS[1::2]}
-    assert all(row.tobytes() in kept for row in part.X)
-    assert len(part.free.labels) == part.n_rows
-    assert not np.array_equal(part.free.centers, whole.free.centers)
-    assert model.tree_.n_leaves >= 10
+def test_rows_held_out_choose_the_size_and_all_rows_the_tree():
+    """The tree is that of all rows at the lambda that the path of the other rows suggests."""
+    rows, algorithm = np.arange(0, len(DIGITS), 2), DirectForm(n_init=1)
+    options = {"random_state": 0, "algorithm": algorithm}
+    model = TAOClustering(10, validation=rows, **options).fit(DIGITS)
+    path = tao_path(np.delete(DIGITS, rows, axis=0), 10, **options)
+    lambdas = np.array([other.lambda_ for other in path])
+    ratio = len(DIGITS) / (len(DIGITS) - len(rows))
+    assert np.isclose(model.best_lambda_ / lambdas, ratio).any()
+    assert model.cost_increase_ < model.validation_cost_increase_
+    assert len(model.labels_) == len(DIGITS)
 
 
 @pytest.mark.filterwarnings("ignore:The tree costs")
@@ -250,12 +266,10 @@ def test_held_out_rows_by_share_number_and_mask():
             TAOClustering(3, validation=wrong, **options).fit(IRIS)
 
 
-@pytest.mark.sweep
-def test_goals_are_met_out_of_sample_and_sizes_of_all():
+@pytest.mark.slow
+def test_a_limit_of_cost_is_met_on_the_rows_held_out():
     half = np.arange(0, len(DIGITS), 2)
     options = {"random_state": 0, "algorithm": DirectForm(n_init=2)}
-    size = TAOClustering(10, validation=half, max_parameters=90, **options).fit(DIGITS)
-    assert size.tree_.n_parameters <= 90
     strict = TAOClustering(10, validation=half, max_cost_increase=8, **options).fit(DIGITS)
     loose = TAOClustering(10, max_cost_increase=8, **options).fit(DIGITS)
     assert strict.validation_cost_increase_ <= 8
