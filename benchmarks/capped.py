@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.datasets import load
 from benchmarks.evidence.pages.words import averaged, markdown
 from tao_cluster import DirectForm, TAOClustering
-from tao_cluster.optimize.algorithms import Oblique
+from tao_cluster.optimize import settings
 
 CAPS = (1, 2, 3, None)
 
@@ -36,7 +36,7 @@ def main():
         name, _, sizes = given.partition(":")
         X, k, _ = load(name.replace("/", ":"))
         for size in map(int, sizes.split(",")):
-            with mock.patch.object(Oblique, "default_start", start_of(options.without_cart)):
+            with mock.patch.object(settings, "_start", start_of(options.without_cart)):
                 cells = [cell(X, k, size, cap, options.seeds) for cap in options.caps]
             data = f"{name.split('/')[0].replace('_', ' ')}, {size}"
             lines.append({"data, parameters": data, **dict(zip(heads, cells, strict=True))})
@@ -44,11 +44,13 @@ def main():
 
 
 def start_of(without_cart):
-    """Return the method that builds initial trees, with a cap or as if there were none."""
-    default = Oblique.default_start
+    """Return the function that builds initial trees, with a cap or as if there were none."""
+    default = settings._start
     if not without_cart:
         return default
-    return lambda self, *terms, is_capped=False: default(self, *terms[:4])
+    return lambda parameters, kind, objective, is_capped, max_leaves: default(
+        parameters, kind, objective, False, max_leaves
+    )
 
 
 def cell(X, k, size, cap, n_seeds):

@@ -13,49 +13,29 @@ rows in all passes, and the search over structures.
 
 import argparse
 import time
+from contextlib import nullcontext
+from unittest import mock
 
 import numpy as np
 from sklearn.cluster import KMeans
-from tao_cluster.optimize.oblique_search import optimize_exact, penalty_per_parameter, refit
 
 from benchmarks.datasets import DATASETS, load
 from benchmarks.evidence.pages.words import averaged, markdown
 from tao_cluster import DirectForm, TAOClustering
-from tao_cluster.optimize.algorithms import Oblique
+from tao_cluster.optimize import oblique
 
 
-class Refits(Oblique):
-    """Refits with less shrinkage alone, without noisy copies and without search."""
-
-    finds_with_copies = False
-
-    def local_search(self, *args):
-        """Skip the search over structures."""
-        return iter(())
-
-    def refit(self, search, state, lambda_, is_rough=False):
-        """Return the refitted state."""
-        return refit(search, state, lambda_)
-
-    def optimize_exact(self, search, state):
-        """Skip the refits to the true cost."""
-        return state
-
-
-class TrueCost(Refits):
-    """Refits with less shrinkage, then refits to the true cost of the rows."""
-
-    def optimize_exact(self, search, state):
-        """Return the state after refits to the true cost."""
-        return optimize_exact(search, state, penalty_per_parameter(search.problem, state))
+def without_exact_passes():
+    """Return a context in which trees are not refitted to the true cost."""
+    return mock.patch.object(oblique, "optimize_exact", lambda search, state, *_, **__: state)
 
 
 STEPS = {
-    "refits with less shrinkage": (Refits(), "fast"),
-    "and refits to the true cost": (TrueCost(), "fast"),
-    "and noisy copies of the rows (the default)": (Oblique(), "auto"),
-    'and the search, search="fast"': (Oblique(), "fast"),
-    'and the search, search="thorough"': (Oblique(), "thorough"),
+    "refits with less shrinkage": (DirectForm(search="none", copies=0), without_exact_passes),
+    "and refits to the true cost": (DirectForm(search="none", copies=0), nullcontext),
+    "and noisy copies of the rows (the default)": (DirectForm(), nullcontext),
+    'and the search, search="fast"': (DirectForm(search="fast"), nullcontext),
+    'and the search, search="thorough"': (DirectForm(search="thorough"), nullcontext),
 }
 
 
@@ -90,7 +70,7 @@ def main():
     depth, parts = options.depth or depth, list(halves(X, k, options.splits))
     lines = []
     for step in options.steps:
-        kind, search = STEPS[step]
+        algorithm, changes = STEPS[step]
         costs, start = [], time.process_time()
         for seen, new, reference in parts:
             found = []
@@ -98,12 +78,13 @@ def main():
                 terms = {
                     "reference": reference,
                     "random_state": seed,
-                    "algorithm": DirectForm(search=search),
+                    "algorithm": algorithm,
                 }
                 triples = []
                 for lambda_ in options.lambdas:
-                    model = TAOClustering(k, depth=depth, split=kind, lambda_=lambda_, **terms)
-                    model.fit(seen)
+                    model = TAOClustering(k, depth=depth, lambda_=lambda_, **terms)
+                    with changes():
+                        model.fit(seen)
                     both = (model.cost_increase_, model.cost_increase(new))
                     triples.append((model.tree_.n_parameters, *both))
                 found.append(costs_at(options.sizes, triples))

@@ -135,7 +135,7 @@ class TAOClustering(TreeClustering):
         Dissimilarity of a row and a centre: squared Euclidean, cosine, L1, or Euclidean distance
         to a row (:class:`tao_cluster.objectives.KMedoids` has other metrics). "labels" explains
         given labels, ``fit(X, y)``; the cost is the weight of the misassigned rows.
-    split : {"oblique", "axis"} or SplitKind, default="oblique"
+    split : {"oblique", "axis"}, Oblique or AxisAligned, default="oblique"
         "oblique" tests weighted sums of a few features, "axis" single features. Thresholds are
         halfway between the closest rows on both sides;
         :class:`AxisAligned(midpoints=False) <tao_cluster.optimize.algorithms.AxisAligned>` uses

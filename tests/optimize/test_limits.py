@@ -1,4 +1,4 @@
-"""Limits of size, cost and leaves hold, or one warning says why not; noisy copies can be left out."""
+"""Limits hold, or one warning says why not; noisy copies; thresholds of axis-aligned trees."""
 
 import warnings
 
@@ -73,7 +73,7 @@ def broken(model, X):
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(20), pytest.param(range(20, 300), marks=pytest.mark.slow)], ids=["few", "many"]
+    "seeds", [range(12), pytest.param(range(12, 200), marks=pytest.mark.slow)], ids=["few", "many"]
 )
 def test_a_limit_holds_or_one_warning_says_why_not(seeds):
     for seed in seeds:
@@ -105,12 +105,11 @@ def fitted(X, copies, seed=0, *, search="auto", **parameters):
 @pytest.mark.filterwarnings("ignore:The tree")
 @pytest.mark.parametrize("limit", [{"max_parameters": 14}, {"split": "axis", "max_leaves": 6}])
 def test_without_copies_a_fit_minimises_the_cost_of_its_own_rows(rng, limit):
-    excess = []
-    for seed in range(8):
+    costs = []
+    for seed in range(4 if "max_parameters" in limit else 8):
         X = rng.normal(size=(70, 4))
-        costs = [fitted(X, copies, seed, **limit).cost_increase_ for copies in (0, 8)]
-        excess.append(costs)
-    without, many = np.mean(excess, axis=0)
+        costs.append([fitted(X, copies, seed, **limit).cost_increase_ for copies in (0, 8)])
+    without, many = np.mean(costs, axis=0)
     assert without < many
 
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_search, rest_in_sweeps
-from sklearn.cluster import KMeans
+from conftest import rest_in_sweeps
+from sklearn import cluster
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
-from tao_cluster.optimize import sketch
-from tao_cluster.outofcore.coreset import sample_of_problem
+from tao_cluster.objectives import KMeans, KMedians, SphericalKMeans
 from tao_cluster.reference import cost_increase
 
+OBJECTIVES = {"kmeans": KMeans(), "spherical": SphericalKMeans(), "kmedians": KMedians()}
 N_ROWS, SAMPLE = 600, 200
 KINDS = {
     "oblique": {"lambda_": 2.0},
@@ -37,7 +37,7 @@ def digits(digits):
 
 @pytest.fixture(scope="module")
 def digits_reference(digits):
-    return KMeans(10, n_init=10, random_state=0).fit(digits)
+    return cluster.KMeans(10, n_init=10, random_state=0).fit(digits)
 
 
 def fitted(X, reference, weight=None, *, max_rows="auto", relax=True, **parameters):
@@ -59,7 +59,7 @@ def assert_exact(model, X, weight=None):
     labels = model.predict(X)
     np.testing.assert_array_equal(model.labels_, labels)
     assert model.node_counts_[0] == pytest.approx(weight.sum())
-    objective = model._method().objective
+    objective = OBJECTIVES[model.objective]
     data = objective.prepare(X)
     centers = objective.update_centers(data, labels, weight, model.free_centers_)
     np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-12)
@@ -140,17 +140,6 @@ def test_sparse_rows_give_the_tree_of_dense_ones(digits, digits_reference):
 
 
 @pytest.mark.slow
-def test_axis_aligned_thresholds_are_midpoints_of_all_rows(digits, digits_reference):
-    tree = fitted(digits, digits_reference, split="axis", lambda_=1.0, max_rows=SAMPLE).tree_
-    assert np.all(tree.split_weights == 1)
-    visits = tree.decision_path(digits).toarray() > 0
-    for node in tree.decision_nodes:
-        values, threshold = digits[visits[:, node], tree.split(node)[0][0]], tree.threshold[node]
-        low, high = values[values <= threshold].max(), values[values > threshold].min()
-        assert threshold == low + (high - low) / 2
-
-
-@pytest.mark.slow
 def test_a_goal_is_met_by_all_rows(digits, digits_reference):
     options = {"split": "axis", "max_leaves": 20, "max_rows": SAMPLE}
     axis = fitted(digits, digits_reference, max_cost_increase=20.0, **options)
@@ -195,22 +184,6 @@ def test_labels_embeddings_and_rows_held_out(digits, digits_reference):
     assert model.tree_.n_parameters <= 80
 
 
-def test_weights_of_a_sample_are_those_of_all_rows(digits):
-    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(digits))
-    weight[::100] = 1e5
-    problem = make_search(digits, 10, weight=weight).problem
-    sample = sample_of_problem(problem, SAMPLE, 0)
-    assert sample.n_rows == SAMPLE
-    sums = (np.bincount(part.free.labels, part.weight, 10) for part in (problem, sample))
-    np.testing.assert_allclose(*sums)
-    assert (sample.weight > 9e4).sum() == 6
-    problem = make_search(digits, 10).problem
-    equal = sample_of_problem(problem, SAMPLE, 0, is_uniform=True)
-    assert len(set(equal.weight)) == 1
-    seen = [sample_of_problem(problem, SAMPLE, seed).free.inertia for seed in range(20)]
-    assert np.mean(seen) == pytest.approx(problem.free.inertia, rel=0.02)
-
-
 def few_heavy_rows():
     """Rows about 0, and four with most of the weight, each the only row of a cluster."""
     corners = 30.0 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
@@ -225,16 +198,6 @@ def test_few_heavy_rows_keep_their_clusters():
     model.fit(X, sample_weight=weight)
     assert len(set(model.labels_)) == 5
     assert model.cost_increase_ < 5
-
-
-def test_a_sketch_has_the_heavy_rows(monkeypatch):
-    monkeypatch.setattr(sketch, "_MOST_ROWS", 100)
-    monkeypatch.setattr(sketch, "_MOST_VALUES", 1)
-    X, weight = few_heavy_rows()
-    found = sketch.Sketch.of(make_search(X, 5, weight=weight).problem, [], 0.0, 8, 0).problem
-    assert found.n_rows == 100
-    assert found.weight.sum() == pytest.approx(weight.sum())
-    assert (found.weight > 9e3).sum() == 4
 
 
 def test_passes_over_all_rows_lower_the_cost(digits, digits_reference):
@@ -280,20 +243,10 @@ def test_only_the_knee_is_improved_by_all_rows(digits, digits_reference):
     assert lambdas_of(model) == [model.best_lambda_]
 
 
-def test_records_have_costs_without_copies_and_mark_samples():
-    """Noisy copies of few rows change the cost of a search, but not the cost that it records."""
-    X = np.random.default_rng(0).normal(size=(300, 3))
-    records = []
-    search = make_search(X, 4, on_record=records.append, depth=3)
-    there = search.smoothed
-    assert there is not search
-    state = there.evaluate(TAOClustering(4, depth=3, lambda_=1.0, random_state=0).fit(X).tree_)
-    there.record("exact", state, 1.0)
-    true = search.problem.cost_increase(search.evaluate(state.tree).inertia)
-    assert records[0]["cost_increase"] == pytest.approx(true, rel=1e-12)
-    assert abs(there.problem.cost_increase(state.inertia) - true) > 1e-5
-    sample = search.of_sample(search.problem, search.settings, search.history, 100, 0)
-    for each in (sample, sample.smoothed):
-        each.record("search", each.evaluate(state.tree), 1.0)
-    search.record("search", search.evaluate(state.tree), 1.0)
-    assert [record["sampled"] for record in records] == [False, True, True, False]
+def test_records_mark_costs_of_the_sample(digits, digits_reference):
+    model = fitted(digits, digits_reference, lambda_=2.0, max_rows=SAMPLE)
+    *found, last = model.history_
+    assert {record["sampled"] for record in found} == {True}
+    assert (last["stage"], last["sampled"]) == ("polish", False)
+    whole = fitted(digits, digits_reference, lambda_=2.0)
+    assert not any(record["sampled"] for record in whole.history_)

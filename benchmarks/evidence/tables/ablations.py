@@ -9,8 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.evidence.measures import compiled, figures, timed
 from benchmarks.evidence.runs import Run
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
-from tao_cluster.optimize import oblique_search, split_kinds
-from tao_cluster.optimize.settings import EFFORTS
+from tao_cluster.optimize import oblique
 
 NAME = "ablations"
 # data: three lambdas, from larger trees to smaller ones
@@ -32,6 +31,7 @@ PARAMETERS = {
     "no refits, tuning or search": {"algorithm": DirectForm(relax=False)},
     "search of four rounds": {"algorithm": DirectForm(search="fast")},
     "thorough search": {"algorithm": DirectForm(search="thorough")},
+    "no noisy copies": {"algorithm": DirectForm(copies=0)},
 }
 
 
@@ -40,16 +40,11 @@ def untuned(search, state, price, **options):
     return state
 
 
-AUTO = EFFORTS["auto"]
 # Parts of the library that have no parameter, and are changed for the time of a run.
 CHANGES = {
-    "no noisy copies": [lambda: patch.dict(EFFORTS, auto=replace(AUTO, n_copies=0))],
-    "no tuning to the true cost": [
-        lambda: patch.object(split_kinds, "optimize_exact", untuned),
-        lambda: patch.object(oblique_search, "optimize_exact", untuned),
-    ],
-    "no reweighting": [lambda: patch.object(oblique_search, "_N_REWEIGHTINGS", 0)],
-    "refits with all of lambda": [lambda: patch.object(oblique_search, "_RELAXED_SHARE", 1.0)],
+    "no tuning to the true cost": [lambda: patch.object(oblique, "optimize_exact", untuned)],
+    "no reweighting": [lambda: patch.object(oblique, "_N_REWEIGHTINGS", 0)],
+    "refits with all of lambda": [lambda: patch.object(oblique, "_RELAXED_SHARE", 1.0)],
 }
 # The paper's equations with the 0/1 loss as the penalty, and changes of them.
 PENALTIES = {
