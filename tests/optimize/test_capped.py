@@ -114,7 +114,7 @@ def test_axis_aligned_trees_ignore_the_cap():
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 def test_initial_trees_keep_the_sides_of_most_rows(form):
-    """Most rows stay in their leaves although the tests of a given tree lose their third feature."""
+    """Most rows stay in their leaves, although the test loses its third feature."""
     X = np.random.default_rng(0).normal(size=(500, 3)) * [9.0, 9.0, 0.1]
     weights = np.array([1.0, -1.0, 2.0])
     splits = [(np.arange(3), weights), None, None]

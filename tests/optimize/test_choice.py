@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import small
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
 
@@ -61,12 +60,6 @@ def test_auto_of_the_penalty_method_is_a_typical_lambda():
     model = TAOClustering(3, algorithm="penalty", random_state=0, depth=3).fit(IRIS)
     lambdas = [other.lambda_ for other in tao_path(IRIS, 3, random_state=0, depth=3)]
     assert lambdas[0] < model.best_lambda_ < lambdas[-1]
-
-
-@pytest.mark.slow
-def test_a_number_keeps_its_meaning():
-    model = TAOClustering(10, lambda_=10, depth=5, random_state=0).fit(FEW)
-    assert model.best_lambda_ == 10
 
 
 def fake(cost, size, n_clusters=3):
@@ -179,16 +172,11 @@ def test_a_costly_tree_has_a_warning_with_remedies(rng):
         TAOClustering(20, depth=5, random_state=0).fit(X)
 
 
-def test_what_would_be_ignored_is_refused():
-    for options, sentence in (
-        ({"lambda_": 3.0, "max_parameters": 20}, "would not be used"),
-        ({"lambda_": 3.0, "validation": 0.2}, "validation chooses the size"),
-        ({"lambda_": 3.0, "split": "axis", "validation": 0.2}, "validation chooses the size"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            small(**options).fit(IRIS)
-    with pytest.raises(ValueError, match="path chooses no tree"):
-        tao_path(IRIS, 3, validation=0.2)
+def test_lambda_and_a_limit_cannot_be_given_together():
+    with pytest.raises(ValueError, match="would not be used"):
+        TAOClustering(3, lambda_=3.0, max_parameters=20).fit(IRIS)
+    with pytest.raises(ValueError, match="not both"):
+        TAOClustering(3, max_cost_increase=1, max_parameters=20).fit(IRIS)
 
 
 @pytest.mark.parametrize(
@@ -330,12 +318,6 @@ def test_axis_aligned_trees_have_the_leaves_asked_for_whatever_the_start(init):
 
 
 @pytest.mark.slow
-def test_fewer_leaves_than_clusters():
-    with pytest.warns(UserWarning, match="at most 5 leaves cannot have all 10"):
-        model = TAOClustering(10, max_leaves=5, random_state=0).fit(FEW)
-    assert model.tree_.n_leaves <= 5
-
-
 def test_a_limit_of_parameters_uses_its_room():
     """Tests of one feature need more leaves than the tree of one leaf per cluster has."""
     capped = DirectForm(max_features_per_test=1)

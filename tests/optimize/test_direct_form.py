@@ -1,4 +1,4 @@
-"""The direct form: starts, passes, refits, exact passes, the search, and the last simplification."""
+"""The direct form: starts, passes, refits, exact passes, search, and the last simplification."""
 
 import itertools
 
@@ -65,7 +65,7 @@ def test_the_best_tree_of_the_passes_is_kept():
 
 @pytest.mark.filterwarnings("ignore:The tree costs")
 def test_the_scale_of_an_initial_tree_does_not_count():
-    """The first pass replaces it, whatever the cost; two passes without a better tree are the end."""
+    """The first pass replaces it, whatever it costs."""
     assert threshold_after(at(GOOD), at(BAD), at(BAD), start=BEST) == GOOD
 
 
@@ -187,8 +187,8 @@ def test_never_worse_than_one_feature_where_tails_are_heavy(kind):
     """An axis-aligned test is an oblique one with one weight."""
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        draw = rng.standard_cauchy if kind == "cauchy" else lambda size: rng.lognormal(0, 3, size)
-        X = draw((800, 5))
+        shape = (800, 5)
+        X = rng.standard_cauchy(shape) if kind == "cauchy" else rng.lognormal(0, 3, shape)
         axis = ExShallow(8, random_state=0).fit(X)
         size, reference = axis.tree_.n_parameters, axis.free_centers_
         model = TAOClustering(8, max_parameters=size, reference=reference, random_state=0).fit(X)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import rest_in_sweeps
+from conftest import assert_same_fit, rest_in_sweeps
 from sklearn import cluster
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
@@ -68,13 +68,6 @@ def assert_exact(model, X, weight=None):
     assert model.cost_increase_ == pytest.approx(cost_increase(cost, model.free_inertia_))
 
 
-def same(a, b):
-    np.testing.assert_array_equal(a.labels_, b.labels_)
-    np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
-    assert a.tree_ == b.tree_
-    assert a.cost_increase_ == b.cost_increase_
-
-
 def lambdas_of(model):
     return [record["lambda"] for record in model.history_ if record["stage"] == "polish"]
 
@@ -91,7 +84,7 @@ def test_result_is_exact_over_all_rows(digits, digits_reference, kind):
         assert 0 <= stages.count("polish") - len(set(lambdas_of(model))) <= 1
     else:
         assert stages.index("polish") == len(stages) - 1
-    same(model, fitted(digits, reference, n_jobs=2, **options))
+    assert_same_fit(model, fitted(digits, reference, n_jobs=2, **options))
 
 
 @pytest.mark.slow
@@ -99,7 +92,7 @@ def test_result_is_exact_over_all_rows(digits, digits_reference, kind):
 def test_a_sample_of_all_rows_is_no_sample(digits, digits_reference, kind):
     whole = fitted(digits, digits_reference, **KINDS[kind])
     other = fitted(digits, digits_reference, max_rows=N_ROWS, **KINDS[kind])
-    same(whole, other)
+    assert_same_fit(whole, other)
     assert other.n_iter_ == whole.n_iter_
     assert "polish" not in {record["stage"] for record in other.history_}
 
@@ -107,26 +100,12 @@ def test_a_sample_of_all_rows_is_no_sample(digits, digits_reference, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_weights_and_absent_rows(digits, digits_reference, split):
-    rng = np.random.default_rng(0)
-    weight = rng.integers(0, 4, len(digits)).astype(float)
-    model = fitted(
-        digits,
-        digits_reference,
-        weight,
-        split=split,
-        lambda_=2.0,
-        max_rows=SAMPLE,
-    )
+    weight = np.random.default_rng(0).integers(0, 4, len(digits)).astype(float)
+    options = {"split": split, "lambda_": 2.0, "max_rows": SAMPLE}
+    model = fitted(digits, digits_reference, weight, **options)
     assert_exact(model, digits, weight)
-    repeated = np.repeat(np.arange(len(digits)), weight.astype(int))
-    other = fitted(
-        digits[repeated],
-        digits_reference,
-        split=split,
-        lambda_=2.0,
-        max_rows=SAMPLE,
-    )
-    assert model.tree_ == other.tree_
+    repeated = np.repeat(digits, weight.astype(int), axis=0)
+    assert fitted(repeated, digits_reference, **options).tree_ == model.tree_
 
 
 @pytest.mark.slow
@@ -184,15 +163,10 @@ def test_labels_embeddings_and_rows_held_out(digits, digits_reference):
     assert model.tree_.n_parameters <= 80
 
 
-def few_heavy_rows():
+def test_few_heavy_rows_keep_their_clusters(rng):
     """Rows about 0, and four with most of the weight, each the only row of a cluster."""
     corners = 30.0 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
-    X = np.vstack([np.random.default_rng(0).normal(size=(1000, 3)), corners])
-    return X, np.append(np.ones(1000), np.full(4, 1e4))
-
-
-def test_few_heavy_rows_keep_their_clusters():
-    X, weight = few_heavy_rows()
+    X, weight = np.vstack([rng.normal(size=(1000, 3)), corners]), np.repeat([1, 1e4], [1000, 4])
     few = DirectForm(n_init=1, max_rows=100)
     model = TAOClustering(5, lambda_=5e3, depth=4, algorithm=few, random_state=0)
     model.fit(X, sample_weight=weight)
@@ -228,11 +202,8 @@ def test_auto_is_a_sample_of_many_rows(digits, digits_reference, monkeypatch):
     monkeypatch.setattr("tao_cluster.optimize.settings._MANY_A_CLUSTER", 10)
     for split, max_rows in (("oblique", SAMPLE), ("axis", None)):
         options = {"split": split, "lambda_": 2.0}
-        automatic = fitted(digits, digits_reference, **options)
-        same(
-            automatic,
-            fitted(digits, digits_reference, max_rows=max_rows, **options),
-        )
+        other = fitted(digits, digits_reference, max_rows=max_rows, **options)
+        assert_same_fit(fitted(digits, digits_reference, **options), other)
 
 
 @pytest.mark.slow
