@@ -49,12 +49,8 @@ def threshold_after(*answers, start=WORST, lambda_=0.01):
     tests = [(split.indices, split.weights), None, None]
     tree = Tree.from_splits([1, -1, -1], [2, -1, -1], tests, [start, 0, 0], [-1, 0, 1], 2)
     options = {"relax": False, "trim": 0, "node_solver": Scripted(*answers)}
-    model = fitted(LINE, 2, init=tree, reference=LINE[[1, 4]], lambda_=lambda_, **options)
-    return (
-        model.tree_.threshold[0] / model.tree_.split(0)[1].sum()
-        if model.tree_.n_leaves > 1
-        else None
-    )
+    tree = fitted(LINE, 2, init=tree, reference=LINE[[1, 4]], lambda_=lambda_, **options).tree_
+    return tree.threshold[0] / tree.split(0)[1].sum()
 
 
 @pytest.mark.filterwarnings("ignore:The tree costs")
@@ -84,14 +80,14 @@ def test_the_direct_form_comes_from_a_tenth_of_lambda(X):
     assert {record["lambda"] for record in records(model, "start")} == {strengths[0]}
 
 
-def test_more_initial_trees_never_raise_the_objective_of_the_start(X):
-    for seed in range(3):
-        terms = {"relax": False, "init": "random", "random_state": seed, "copies": 0}
-        costs = [
-            min(r["cost_increase"] for r in records(fitted(X, n_init=n, **terms), "start"))
-            for n in (1, 6)
-        ]
-        assert costs[1] <= costs[0]
+def test_more_initial_trees_lower_the_objective(X):
+    """On average over seeds: the start is the tree of the least objective (4)."""
+    values = []
+    for n_init, seed in itertools.product((1, 6), range(5)):
+        terms = {"relax": False, "init": "random", "random_state": seed, "n_init": n_init}
+        model = fitted(X, **terms)
+        values.append(model.inertia_ + np.abs(model.tree_.split_weights).sum())
+    assert np.mean(values[5:]) < np.mean(values[:5])
 
 
 # ---------------------------------------------------------------- refits and exact passes
