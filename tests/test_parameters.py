@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
-from tao_cluster.optimize.split_kinds import AxisAligned, Oblique
+from tao_cluster.optimize.algorithms import AxisAligned, Oblique
 
 import greedy
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree

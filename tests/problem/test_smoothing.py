@@ -9,8 +9,8 @@ from sklearn.datasets import load_digits, make_blobs
 
 from tao_cluster import TAOClustering
 from tao_cluster.objectives import ByDistances, KMeans, KMedoids, Labels, SphericalKMeans
-from tao_cluster.problem import problem as problem_module
-from tao_cluster.problem.problem import Noise, Problem, _donors, _with_copies
+from tao_cluster.problem.copies import Noise, _donors, _with_copies, with_noisy_copies
+from tao_cluster.problem.problem import Problem
 
 BLOBS = make_blobs(120, 4, centers=3, random_state=0)[0]
 CENTERS = np.array([BLOBS[:40].mean(axis=0), BLOBS[40:80].mean(axis=0), BLOBS[80:].mean(axis=0)])
@@ -21,7 +21,7 @@ NOISE = Noise(size=0.3, share=0.3)
 
 
 def smoothed(problem, n_copies, noise=NOISE):
-    return problem_module.smoothed(problem, n_copies, noise)
+    return with_noisy_copies(problem, n_copies, noise)
 
 
 def problem_of(X=BLOBS, weight=None, space=None, objective=None, centers=CENTERS):
@@ -139,9 +139,9 @@ def test_the_order_of_columns_does_not_change_the_copies(stored):
 def test_there_are_no_copies_of_many_rows_or_values(monkeypatch):
     problem = problem_of()
     assert smoothed(problem, 0) is problem
-    monkeypatch.setattr("tao_cluster.problem.problem._MOST_ROWS", 370)
+    monkeypatch.setattr("tao_cluster.problem.copies._MOST_ROWS", 370)
     assert smoothed(problem, 9).n_rows == 360
-    monkeypatch.setattr("tao_cluster.problem.problem._MOST_VALUES", 2 * BLOBS.size - 1)
+    monkeypatch.setattr("tao_cluster.problem.copies._MOST_VALUES", 2 * BLOBS.size - 1)
     assert smoothed(problem, 9) is problem
 
 
