@@ -188,10 +188,6 @@ class Ranked:
         ]
         return np.column_stack([X, *columns])
 
-    def widened_tree(self, tree):
-        """Return a tree over the columns of X as a tree over X with the columns of ranks."""
-        return replace(tree, n_features=self.n_features + len(self.owners))
-
     def narrowed(self, tree, X):
         """Return a tree over X with the columns of ranks as a tree over X alone.
 

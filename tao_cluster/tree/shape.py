@@ -71,15 +71,6 @@ class Shape:
         """
         return self.n_nonzero + len(self.decision_nodes) + self.n_leaves
 
-    @cached_property
-    def subtree_parameters(self):
-        """Number of parameters of the subtree of each node: int array of shape (n_nodes,)."""
-        # A decision node has its weights and a threshold as parameters, a leaf has its label.
-        size = np.diff(self.split_indptr) + 1
-        for node in self.decision_nodes[::-1]:  # children come after their parent
-            size[node] += size[self.children_left[node]] + size[self.children_right[node]]
-        return frozen(size)
-
     @property
     def features_per_split(self):
         """Mean number of features with a weight at a decision node; 0 for a single leaf."""
