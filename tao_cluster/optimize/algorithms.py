@@ -11,6 +11,8 @@ from .._utils.options import Part
 from ..problem.copies import Noise
 from ..solvers import Axis, Liblinear, Newton, NodeSolver, WeightedLiblinear
 
+__all__ = ["AxisAligned", "Oblique"]
+
 # Regularization strength of the tree step as a function of lambda, mu and mu_0 (eq. 8).
 STRENGTHS = {
     "lambda/mu": lambda lambda_, mu, start: lambda_ / mu,
