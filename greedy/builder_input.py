@@ -16,11 +16,12 @@ from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.objectives import KMedians, cluster_means
 from tao_cluster.objectives.base import euclidean
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
+from tao_cluster.problem.repeats import as_repeats
 
-# Integer weights up to this limit are not rescaled, so that weight 2 is exactly two equal rows.
-# Larger weights are rescaled, because a cost is rounded before it is multiplied by the weight, and
-# large weights would multiply the rounding error.
-_SMALL_WEIGHT = 1024
+# Weights that are multiples of one number, up to this limit, count as that many equal rows. Larger
+# ones do not, because a cost is rounded before it is multiplied by the weight, and large weights
+# would multiply the rounding error.
+_MOST_REPEATS = 1024
 
 # This many of the 53 significant bits of a distance are rounded off. These bits depend on the order
 # of the features and on whether X is dense or sparse; without them, equal distances compare equal.
@@ -38,7 +39,8 @@ class BuilderInput:
     rows : int64 array
         Row numbers of the rows with a positive weight, increasing.
     weight : float64 array of shape (n,)
-        Weight of each row, rescaled by a power of two unless all weights are small integers.
+        Weight of each row in the unit `weight_unit`; integers if the weights are small multiples
+        of one number.
     centers : float64 array of shape (k, d)
         Coordinates of the reference centres in the features of X. With an embedding these are the
         cluster means in X.
@@ -57,6 +59,8 @@ class BuilderInput:
         The rows in the space in which they are clustered: the embedding, or the same object as X.
     leaf_size : LeafSize, optional
         The minimum size of leaves.
+    weight_unit : float
+        The number by which the sample weights were divided.
 
     Notes
     -----
@@ -81,6 +85,7 @@ class BuilderInput:
     n_jobs: int = 1
     space: Any = None
     leaf_size: Any = None
+    weight_unit: float = 1.0
 
     @classmethod
     def from_centers(
@@ -151,17 +156,19 @@ class BuilderInput:
             labels = _check_labels(labels, len(weight), len(centers))
         if embedding is not None:
             centers = cluster_means(X, labels, weight, len(centers))
+        weight, unit = _in_unit(weight)
         return cls(
             X=X,
             columns=column_arrays(X),
             rows=np.flatnonzero(weight > 0),
-            weight=_in_unit(weight),
+            weight=weight,
             centers=centers,
             **_costs(distances),
             labels=labels,
             n_jobs=effective_n_jobs(n_jobs),
             space=space,
             leaf_size=leaf_size,
+            weight_unit=unit,
         )
 
     @classmethod
@@ -176,16 +183,18 @@ class BuilderInput:
         n_jobs : int, optional
         leaf_size : LeafSize, optional
         """
+        weight, unit = _in_unit(weight)
         return cls(
             X=X,
             columns=column_arrays(X),
             rows=np.arange(X.shape[0]),
-            weight=_in_unit(weight),
+            weight=weight,
             centers=np.empty((0, X.shape[1])),
             **_costs(np.zeros((X.shape[0], 1))),
             labels=labels,
             n_jobs=effective_n_jobs(n_jobs),
             leaf_size=leaf_size,
+            weight_unit=unit,
         )
 
     @classmethod
@@ -317,13 +326,21 @@ def _check_labels(labels, n_rows, n_clusters):
 
 
 def _in_unit(weight):
-    """Return small integer weights as they are; rescale others by a power of two.
+    """Return weights in a unit in which their sums are exact, if there is one, and the unit.
 
-    The maximum of rescaled weights is at least 0.5 and less than 1.
+    Small integers stay as they are, and small multiples of the smallest weight become integers.
+    Other weights are divided by a power of two: their maximum is at least 0.5 and less than 1.
     """
-    if weight.max() <= _SMALL_WEIGHT and np.array_equal(weight, np.floor(weight)):
-        return weight
-    return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
+    if weight.max() <= _MOST_REPEATS and np.array_equal(weight, np.floor(weight)):
+        return weight, 1.0
+    is_positive = weight > 0
+    found = as_repeats(weight[is_positive])
+    if found is not None and found[0].max() <= _MOST_REPEATS:
+        repeats = np.zeros(len(weight))
+        repeats[is_positive] = found[0]
+        return repeats, found[1]
+    power = int(np.frexp(weight.max())[1])
+    return np.ldexp(weight, -power), float(np.ldexp(1.0, power))
 
 
 class _LastColumns:

@@ -50,8 +50,9 @@ class CUBT(CostTree):
     max_leaves : int, default=None
         Maximum number of leaves after stage 2 (`nleaves`). None means twice the number of
         clusters.
-    min_size : float, default=2
-        Minimum weight of the rows of a leaf that is cut (`minsize`).
+    min_size : float, default=0
+        Minimum weight of the rows of a leaf that is cut (`minsize`), in the unit of the sample
+        weights.
     min_dev : float in [0, 1], default=0.001
         Minimum decrease in deviance of a cut, as a share of the deviance of all rows (`mindev`).
     min_dist : float, default=0
@@ -81,7 +82,7 @@ class CUBT(CostTree):
     """
 
     max_leaves: int | None = None
-    min_size: float = 2
+    min_size: float = 0
     min_dev: float = 0.001
     min_dist: float = 0.0
     quantile: float = 0.2
@@ -135,7 +136,7 @@ class CutDeviance:
     ----------
     points : BuilderInput
     min_size : float
-        Minimum weight of a leaf that is cut.
+        Minimum weight of a leaf that is cut, in the unit of `points.weight`.
     least : float
         Minimum decrease in deviance of a cut.
     """
@@ -148,7 +149,7 @@ class CutDeviance:
     def from_shares(cls, points, min_size, min_dev):
         """Return the rule; `min_dev` is a share of the deviance of all rows."""
         _, _, total = deviance(points, points.rows)
-        return cls(points, min_size, min_dev * total)
+        return cls(points, min_size / points.weight_unit, min_dev * total)
 
     def upper_bound(self, leaf):
         """Return the deviance of the leaf, or 0 if its weight is below `min_size`."""
