@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.margins import TIE
 
 from .base import POSITIVE, CostTree
 from .builder_input import BuilderInput, clipped
@@ -124,4 +125,5 @@ class CutMedian:
         if len(values) < 2:
             return None
         below = np.bincount(place.ravel(), points.weight[rows]).cumsum()
-        return float(values[np.abs(2 * below[:-1] - below[-1]).argmin()])
+        difference = np.abs(2 * below[:-1] - below[-1])
+        return float(values[np.argmax(difference <= difference.min() + TIE * below[-1])])
