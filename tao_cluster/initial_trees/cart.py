@@ -80,7 +80,8 @@ def _in_float32(X):
 
     Return X and the exponents e: column j has been divided by 2 ** e[j].
     """
-    if sp.issparse(X) and max(X.data.max(initial=0), -X.data.min(initial=0)) <= _LARGEST:
+    is_sparse = sp.issparse(X)
+    if is_sparse and _SMALL <= max(X.data.max(initial=0), -X.data.min(initial=0)) <= _LARGEST:
         # Converted to float32 here, so that scikit-learn's copy in CSC form takes less memory. The
         # minima and maxima of columns, below, would need such a copy, too.
         parts = (X.data.astype(np.float32, copy=False), X.indices, X.indptr)
@@ -91,7 +92,7 @@ def _in_float32(X):
     if not power.any():
         return X, power
     scale = np.ldexp(1.0, -power)
-    return (X @ sp.diags(scale)).tocsr() if sp.issparse(X) else X * scale, power
+    return (X @ sp.diags(scale)).tocsr() if is_sparse else X * scale, power
 
 
 def _dense(row):
