@@ -127,7 +127,7 @@ class GreedyTree(TreeClustering):
         points = BuilderInput.from_centers(X, centers, sample_weight, None, labels, *terms)
         units = (points.weight, points.weight > 0)  # each row counts once
         size = LeafSize.from_parameter(plain.min_samples_leaf, *units)
-        points = replace(points, leaf_size=size)
+        points = replace(points, leaf_size=size, is_initial=True)
         return plain._finish(plain._full_growth(points, rng), points)[0]
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):

@@ -61,6 +61,8 @@ class BuilderInput:
         The minimum size of leaves.
     weight_unit : float
         The number by which the sample weights were divided.
+    is_initial : bool
+        Whether the tree is the start of another fit, which then handles a KeyboardInterrupt.
 
     Notes
     -----
@@ -86,6 +88,7 @@ class BuilderInput:
     space: Any = None
     leaf_size: Any = None
     weight_unit: float = 1.0
+    is_initial: bool = False
 
     @classmethod
     def from_centers(

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils._param_validation import Interval
 
+from tao_cluster._utils.threads import check_interrupted
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_arrays
 
@@ -213,6 +214,7 @@ def _pruned(points, growth, rows_of, max_leaves, min_dist, quantile):
     """Prune as in stage 2 of :class:`CUBT`; return the rows of the remaining leaves by node."""
     rows_of, found = dict(rows_of), {}
     while True:
+        check_interrupted()
         for node in range(growth.n_nodes):
             children = growth.left[node], growth.right[node]
             if node not in found and all(child in rows_of for child in children):

@@ -18,7 +18,7 @@ from .base import POSITIVE, GreedyTree
 from .builder_input import BuilderInput, clipped
 from .center_cuts import separate_centers
 from .cuts import BITS, first_best
-from .growth import Cut, grow, warn_interrupted
+from .growth import Cut, grow, keep_interrupted
 from .surrogate_cuts import best_surrogate_cut, surrogate_node
 
 
@@ -201,7 +201,7 @@ def expand(points, max_leaves, base):
     try:
         grow(growth, leaves, rule, max_leaves, gains)
     except KeyboardInterrupt:
-        warn_interrupted(growth, max_leaves)
+        keep_interrupted(points, growth, max_leaves)
     useless = _useless_cuts(growth, gains)
     return growth.without(useless) if useless else growth, n_base
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tao_cluster._utils.threads import check_interrupted
 from tao_cluster._utils.warnings import InterruptedWarning, warn
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
@@ -99,6 +100,7 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
     for node in sorted(leaves):
         enqueue(node)
     while queue and (max_leaves is None or growth.n_leaves < max_leaves):
+        check_interrupted()
         _, is_searched, node, cut = heapq.heappop(queue)
         if not is_searched:
             cut = rule.search(leaves[node])
@@ -121,8 +123,13 @@ def _replace(growth, leaves, gains, node, cut, parts, labels):
     return children
 
 
-def warn_interrupted(growth, max_leaves):
-    """Warn that a KeyboardInterrupt ended the growth and that the tree grown so far is kept."""
+def keep_interrupted(points, growth, max_leaves):
+    """Warn in an ``except KeyboardInterrupt`` that the tree grown so far is kept.
+
+    The interrupt is raised again if the tree is the start of another fit: it ends that fit, too.
+    """
+    if points.is_initial:
+        raise KeyboardInterrupt
     warn(
         f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
         InterruptedWarning,

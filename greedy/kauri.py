@@ -14,7 +14,7 @@ from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, GreedyTree
-from .growth import warn_interrupted
+from .growth import keep_interrupted
 from .leaf_clusters import match_labels
 from .sorted_columns import SortedColumns, cut_sum_cache, first_within, side_sums
 
@@ -116,7 +116,7 @@ def grow_kauri(points, max_leaves=None):
         try:
             _cut_leaves(partition, growth, max_leaves)
         except KeyboardInterrupt:
-            warn_interrupted(growth, max_leaves)
+            keep_interrupted(points, growth, max_leaves)
     growth.label = partition.numbers()[growth.label].tolist()
     return growth
 

@@ -22,7 +22,7 @@ from tao_cluster.tree.routing import kernel_arrays, project
 
 from .base import POSITIVE, GreedyTree
 from .builder_input import BuilderInput
-from .growth import Cut, grow, warn_interrupted
+from .growth import Cut, grow, keep_interrupted
 from .leaf_clusters import match_labels
 from .sorted_columns import SortedColumns, first_within
 
@@ -156,7 +156,7 @@ class SpEx(GreedyTree):
         try:
             grow(growth, leaves, rule, max_leaves)
         except KeyboardInterrupt:
-            warn_interrupted(growth, max_leaves)
+            keep_interrupted(points, growth, max_leaves)
         nodes = sorted(leaves)
         rows = [leaves[node].rows for node in nodes]
         labels = _majority(points, rows) if is_clique else _joined(points, graph, rows)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted, valida
 from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
 from ._utils.matrices import check_rows
 from ._utils.options import NestedParameters, with_plain_numbers
-from ._utils.threads import one_thread
+from ._utils.threads import interrupt_warns, one_thread
 from ._utils.warnings import warn
 from .facade import Facade
 from .objectives.base import cluster_sums
@@ -328,7 +328,8 @@ class TreeClustering(
             inputs, rows, problem = plain._freeze(method, *given, scaling)
             result = method.fit_tree(problem)
             # Attributes are set last, so that a failed fit keeps the results of an earlier fit.
-            self._store(X, inputs, rows, problem, result)
+            with interrupt_warns():
+                self._store(X, inputs, rows, problem, result)
         return self
 
     def _freeze(self, method, X, y, sample_weight, embedding, scaling=None):

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from threadpoolctl import ThreadpoolController
 
+from .warnings import InterruptedWarning, warn
+
 # With fewer rows per thread, a further thread costs more time than it saves.
 _MIN_ROWS_PER_THREAD = 4096
 
@@ -50,9 +52,23 @@ def check_interrupted():
     The function has no effect outside of the main thread. Loops call this function before each
     long step, at points where no object is half changed.
     """
-    if _ctrl_c.is_pending and threading.current_thread() is threading.main_thread():
-        _ctrl_c.is_pending = False
+    if not _ctrl_c.is_held and _take_pending():
         raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def interrupt_warns():
+    """Return a context for fast steps after which a result is complete: Ctrl-C only warns then."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before, _ctrl_c.is_held = _ctrl_c.is_held, True
+    try:
+        yield
+    finally:
+        _ctrl_c.is_held = before
+    if not before and _take_pending():
+        warn("Interrupted at the end of the fit; its result is complete.", InterruptedWarning)
 
 
 @contextlib.contextmanager
@@ -71,6 +87,14 @@ def interruptible():
         yield
     finally:
         _ctrl_c.is_immediate = before
+
+
+def _take_pending():
+    """Return whether the main thread has postponed a Ctrl-C, and forget it."""
+    if not _ctrl_c.is_pending or threading.current_thread() is not threading.main_thread():
+        return False
+    _ctrl_c.is_pending = False
+    return True
 
 
 # ---------------------------------------------------------------------- pools
@@ -130,6 +154,7 @@ class _CtrlC:
     def __init__(self):
         self.is_pending = False  # whether a KeyboardInterrupt is postponed
         self.is_immediate = False  # whether the main thread is inside `interruptible`
+        self.is_held = False  # whether the main thread is inside `interrupt_warns`
 
     def start(self):
         """Replace Python's default handler, in the main thread; return whether it was replaced."""
@@ -138,7 +163,7 @@ class _CtrlC:
             or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         ):
             return False
-        self.is_pending = self.is_immediate = False
+        self.is_pending = self.is_immediate = self.is_held = False
         signal.signal(signal.SIGINT, self._handle)
         return True
 

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from .._utils.matrices import as_array
 from .._utils.options import Part
+from .._utils.threads import check_interrupted
 from ..problem.repeats import content_order
 from .base import NearestCenters, Objective, euclidean, members_of, squared_distances
 
@@ -168,6 +169,7 @@ def _single_run(objective, rows, n_clusters, first, max_iter):
     distances = objective.distances(rows, centers)
     cost, labels = distances.min(axis=1).max(), None
     for _ in range(max_iter):
+        check_interrupted()
         before, labels = labels, distances.argmin(axis=1)
         if before is not None and np.array_equal(labels, before):
             break

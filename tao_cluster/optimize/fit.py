@@ -80,9 +80,10 @@ def fit_tree(problem, settings, random_state, on_record=None):
             fit.candidates.append(fit.kind.at_size(fit, size))
         fit.chosen = choose(fit.candidates, goal, settings.max_leaves, fit.shrunk)
         fit.polish(goal)
+        chosen = fit.result(goal)
     except KeyboardInterrupt:
         fit.end_early(goal)
-    chosen = fit.result(goal)
+        chosen = fit.result(goal)
     goal.warn_if_missed(chosen)
     warn_unsolved(fit.search)
     warn_choice(problem, settings, chosen, fit.costs_along_lambda(), range_)
