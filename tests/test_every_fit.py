@@ -5,26 +5,33 @@ The number of a draw is its seed. The quick run tries the first draws, the slow 
 
 import functools
 import signal
-import threading
-import time
+import sys
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from conftest import ESTIMATORS
+from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.datasets import load_iris
 
 import greedy
+import tao_cluster
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, load
 
-N_QUICK, N_SLOW = 60, 400
+N_QUICK, N_SLOW = 34, 400
+PACKAGES = tuple(str(Path(package.__file__).parent) for package in (greedy, tao_cluster))
 
 # ---------------------------------------------------------------- draws
 
-GREEDY = [getattr(greedy, name) for name in greedy.__all__ if hasattr(getattr(greedy, name), "fit")]
+GREEDY = [cls for name, cls in ESTIMATORS.items() if name != "TAOClustering"]
+# The costs of these estimators are distances, which do not depend on weights.
+WEIGHTLESS = greedy.ExKCenter, greedy.ExSingleLink
 SHARED = {"standardize": True, "min_samples_leaf": [2, 5, 0.05], "n_jobs": 2}
 TAO = {
     "split": "axis",
@@ -89,6 +96,8 @@ def draw(seed):
     elif "max_leaves" in names:
         settings["max_leaves"] = k + int(rng.integers(4))
     rows = drawn_rows(rng, k)
+    centers = rows["X"][:k].copy()
+    centers[-1] = centers[0]
     explains_labels = not is_greedy and "objective" not in settings and rng.random() < 0.15
     if explains_labels:
         settings |= {"objective": "labels", "init": "auto"}
@@ -96,6 +105,8 @@ def draw(seed):
     takes_sparse = model.__class__ is not greedy.MixtureTree and "standardize" not in settings
     if rng.random() < 0.2 and takes_sparse and settings.get("objective") != "kmedians":
         rows["X"] = sp.csr_matrix(rows["X"])
+    if rng.random() < 0.15 and not explains_labels:
+        settings["reference"] = centers  # two are equal, so that a cluster has no rows
     return Draw(model.set_params(n_clusters=k, random_state=0, **settings), rows)
 
 
@@ -123,15 +134,10 @@ def fitted(seed):
     return draw(seed).fit()
 
 
-def every_draw(n_quick=N_QUICK, n_slow=N_SLOW, unmet=()):
-    """Parametrise a test by draws; `unmet` are draws for which the property is known to fail."""
-
-    def param(seed):
-        marks = [pytest.mark.slow] if seed >= n_quick else []
-        marks += [pytest.mark.xfail(strict=True)] if seed in unmet else []
-        return pytest.param(seed, marks=marks)
-
-    return pytest.mark.parametrize("seed", [param(seed) for seed in range(n_slow)])
+def every_draw(n_quick=N_QUICK, n_slow=N_SLOW):
+    """Parametrise a test by draws."""
+    slow = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(n_quick, n_slow)]
+    return pytest.mark.parametrize("seed", [*range(n_quick), *slow])
 
 
 # ---------------------------------------------------------------- the fitted tree
@@ -157,8 +163,27 @@ def test_attributes_describe_the_tree(seed):
 
 @every_draw()
 def test_limits_hold_or_one_warning_says_why_not(seed):
-    (model, messages), settings = fitted(seed), draw(seed).model.get_params()
-    tree = model.tree_
+    assert_limits_hold(*fitted(seed))
+
+
+@pytest.mark.parametrize("validation", [None, 0.2])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"n_clusters": 5, "standardize": True, "max_parameters": 20},
+        {"n_clusters": 3, "split": "axis", "max_parameters": 1},
+        {"n_clusters": 3, "split": "axis", "max_parameters": 10},
+        {"n_clusters": 3, "split": "axis", "max_leaves": 2, "max_cost_increase": 5.0},
+    ],
+)
+def test_limits_hold_on_iris(limits, validation):
+    model = TAOClustering(validation=validation, random_state=0, **limits)
+    assert_limits_hold(*Draw(model, {"X": load_iris().data}).fit())
+
+
+def assert_limits_hold(model, messages):
+    """Check the sizes and the cost of a tree against the settings of its estimator."""
+    settings, tree = model.get_params(), model.tree_
     cost = getattr(model, "validation_cost_increase_", model.cost_increase_)
     sizes = {"max_leaves": tree.n_leaves, "max_parameters": tree.n_parameters}
     sizes["max_cost_increase"] = cost - 1e-6
@@ -196,7 +221,7 @@ def test_a_saved_model_is_the_same(seed, tmp_path):
 # ---------------------------------------------------------------- equivalent fits
 
 
-@every_draw(n_quick=40)
+@every_draw()
 def test_the_same_fit_has_the_same_tree_for_any_number_of_threads(seed):
     model, _ = fitted(seed)
     if "n_jobs" in model.get_params():
@@ -205,39 +230,44 @@ def test_the_same_fit_has_the_same_tree_for_any_number_of_threads(seed):
         assert again.inertia_ == model.inertia_
 
 
-@every_draw(n_quick=40)
+@every_draw()
 def test_a_power_of_two_of_all_weights_changes_no_bit(seed):
     (model, _), factor = fitted(seed), 2.0 ** (-37 if seed % 2 else 30)
     again = weighted(draw(seed), factor)
     assert again.tree_ == model.tree_
-    assert again.inertia_ == factor * model.inertia_
+    assert again.inertia_ == model.inertia_ * (1 if isinstance(model, WEIGHTLESS) else factor)
     assert again.cost_increase_ == model.cost_increase_
 
 
-@pytest.mark.parametrize("factor", [1 / 150, 3.7e9])
-def test_other_factors_of_weights_change_hardly_any_tree(factor):
-    """Such a factor rounds, and rounding errors can decide between trees of equal cost."""
-    n_changed = 0
-    for seed in range(30):
-        model, _ = fitted(seed)
-        again = weighted(draw(seed), factor)
-        if np.array_equal(again.labels_, model.labels_):
-            assert again.inertia_ == pytest.approx(factor * model.inertia_, rel=1e-9)
-            assert again.cost_increase_ == pytest.approx(model.cost_increase_, rel=1e-6, abs=1e-9)
-        else:
-            n_changed += 1
-    assert n_changed <= 6
+@every_draw(n_slow=150)
+def test_other_factors_of_weights_change_no_cluster(seed):
+    """Such a factor rounds, but no tie may depend on that."""
+    (model, _), given = fitted(seed), draw(seed)
+    is_counted = (
+        isinstance(model.get_params().get("algorithm"), PenaltyMethod) and "y" in given.rows
+    )
+    if is_counted:
+        pytest.skip("the penalty method decides between equal numbers of wrong labels by rounding")
+    factor = 1 / 150 if seed % 2 else 3.7e9
+    again = weighted(given, factor)
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    # Standardised columns of float32 are rounded to float32.
+    precision = 1e-9 if given.rows["X"].dtype == np.float64 else 1e-6
+    factor = 1 if isinstance(model, WEIGHTLESS) else factor
+    assert again.inertia_ == pytest.approx(factor * model.inertia_, rel=precision)
+    found = again.cost_increase_
+    assert found == pytest.approx(model.cost_increase_, rel=1e-6, abs=100 * precision)
 
 
 def weighted(given, factor):
     """Fit a draw with all weights, and all parameters in their unit, multiplied by a factor."""
     settings = given.model.get_params()
-    units = {"lambda_", "min_size"} & {name for name, v in settings.items() if v != "auto"}
-    changed = {name: factor * settings[name] for name in units}
+    units = {name: settings.get(name, "auto") for name in ("lambda_", "min_size")}
+    changed = {name: factor * value for name, value in units.items() if value != "auto"}
     return given.fit(given.rows | {"sample_weight": factor * given.weight}, **changed)[0]
 
 
-@every_draw(n_quick=40)
+@every_draw()
 def test_a_row_of_weight_two_is_the_row_twice(seed):
     given = draw(seed)
     weight = given.weight
@@ -276,57 +306,90 @@ def test_one_heavy_row_does_not_spoil_the_tree(split, heaviest):
     [
         greedy.ExKMC(3, random_state=0),
         TAOClustering(3, split="axis", random_state=0),
-        TAOClustering(3, depth=2, max_parameters=12, random_state=0),
+        pytest.param(
+            TAOClustering(3, depth=2, max_parameters=12, random_state=0), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_no_scale_of_the_data_changes_the_tree_silently(model, make, dtype):
     """A fit has the labels of the unscaled data, or raises an error that names the remedy."""
     X = np.random.default_rng(0).normal(size=(90, 3)).astype(np.float32)
     labels, n_raised = model.fit(make(X.astype(dtype))).labels_, 0
-    for scale in 2.0 ** np.array([-100, -80, -70, -53, -40, 40, 66, 100]):
+    for scale in 2.0 ** np.array([-100, -53, -40, 40, 66]):
         try:
             found = clone(model).fit(make((X * scale).astype(dtype))).labels_
         except ValueError as error:
             n_raised += "flow float32; rescale the data" in str(error)
         else:
             np.testing.assert_array_equal(found, labels)
-    assert n_raised == (6 if dtype is np.float32 else 0)
+    assert n_raised == (3 if dtype is np.float32 else 0)
 
 
 # ---------------------------------------------------------------- Ctrl-C
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are sent to a thread")
+class CtrlC:
+    """Profiler that counts the calls of functions of both packages, and interrupts one of them."""
+
+    def __init__(self, at=0):
+        self.at, self.n_calls = at, 0
+
+    def __enter__(self):
+        sys.setprofile(self)
+        return self
+
+    def __exit__(self, *error):
+        sys.setprofile(None)
+
+    def __call__(self, frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.startswith(PACKAGES):
+            self.n_calls += 1
+            if self.n_calls == self.at:
+                signal.raise_signal(signal.SIGINT)
+
+
 @pytest.mark.usefixtures("python_hears_ctrl_c")
-@every_draw(n_quick=20, n_slow=100)
-def test_an_interrupt_leaves_the_old_state_or_a_valid_tree(seed):
-    given = draw(seed)
-    start = time.perf_counter()
-    given.fit()
-    delay = (time.perf_counter() - start) * np.random.default_rng(seed).random()
-    model, X = clone(given.model), given.rows["X"]
-    main, pressed = threading.main_thread().ident, threading.Event()
-
-    def press():
-        pressed.set()
-        signal.pthread_kill(main, signal.SIGINT)
-
-    timer = threading.Timer(delay, press)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
+@every_draw(n_slow=100)
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_an_interrupt_ends_a_fit_at_its_best_tree(seed, share):
+    given, X = draw(seed), draw(seed).rows["X"]
+    model = clone(given.model)
+    with warnings.catch_warnings(), CtrlC() as whole:
+        warnings.simplefilter("ignore")
+        model.fit(**given.rows)
+    before, at = model.tree_, int(share * whole.n_calls)
+    with warnings.catch_warnings(record=True) as caught, CtrlC(at) as pressed:
+        warnings.simplefilter("always")
         try:
-            timer.start()
             model.fit(**given.rows)
-            was_pressed = pressed.is_set()
-            timer.cancel()
-            timer.join()
         except KeyboardInterrupt:
-            timer.join()
-            was_pressed = None
-    if was_pressed is not None:
-        n_warnings = sum("Interrupted" in str(each.message) for each in caught)
-        assert n_warnings == int(was_pressed)
-    if hasattr(model, "tree_"):
-        np.testing.assert_array_equal(model.predict(X), model.labels_)
-    else:
-        assert not [name for name in vars(model) if name.endswith("_") and name != "lambda_"]
+            assert model.tree_ is before
+            if share > 0.5 and isinstance(model, TAOClustering):
+                assert before.n_leaves == 1 or whole.n_calls < 2000  # else there is a tree by now
+        else:
+            assert sum("Interrupted" in str(each.message) for each in caught) == 1
+            assert model.tree_ is not before
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert pressed.n_calls - at <= 1000 + 0.05 * whole.n_calls
+
+
+# ---------------------------------------------------------------- scikit-learn
+
+
+@every_draw()
+def test_parameters_make_the_same_estimator(seed):
+    model = draw(seed).model
+    for again in (clone(model), type(model)(**model.get_params(deep=False))):
+        assert repr(again) == repr(model)
+        assert repr(again.set_params(**model.get_params())) == repr(model)
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS.values())
+def test_distances_come_in_the_container_that_is_asked_for(cls):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = cls(2, random_state=0).set_output(transform="pandas")
+    for table in (model.fit_transform(X), model.transform(X)):
+        assert table.columns.tolist() == model.get_feature_names_out().tolist()
+    with config_context(transform_output="pandas"):
+        pd.testing.assert_frame_equal(cls(2, random_state=0).fit(X).transform(X), table)
+    np.testing.assert_array_equal(cls(2, random_state=0).fit(X).transform(X), table)
