@@ -14,13 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
-from tao_cluster.optimize.algorithms import AxisAligned, Oblique
 
 import greedy
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree
 from tao_cluster import objectives as objectives_module
 from tao_cluster.initial_trees import Bisecting, Centroids, Random
 from tao_cluster.initial_trees.cart import Cart
+from tao_cluster.optimize.algorithms import AxisAligned, Oblique
 from tao_cluster.penalties import SquaredError as SquaredErrorPenalty
 from tao_cluster.penalties import ZeroOne
 from tao_cluster.solvers import Axis, Exact, Liblinear, Newton, Status, WeightedLiblinear

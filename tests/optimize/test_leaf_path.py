@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from conftest import rest_in_sweeps
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from tao_cluster.optimize.leaf_path import leaf_grid
 
 from tao_cluster import DirectForm, TAOClustering, tao_path
 from tao_cluster.optimize.settings import EFFORTS
