@@ -390,8 +390,8 @@ class SeparationNode:
                 low, high = low / total, high / total
             else:  # without rows, use the fraction of the centres
                 low = high = np.tile(n_left / c, (len(features), 1))
-            depth = np.empty(cost.shape)
-            _expected_depths(low, high, n_left, c, self.used[:, features].astype(float), depth)
+            depth, used = np.empty(cost.shape), self.used[:, features].astype(float, order="C")
+            _expected_depths(low, high, n_left, c, used, depth)
             value += self.factor * depth
             value -= np.where(low < high, _SLACK * np.abs(value), 0.0)
         return value

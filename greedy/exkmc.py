@@ -185,7 +185,7 @@ def expand(points, max_leaves, base):
     n_base : int, number of leaves of the tree from which the growth starts
     """
     max_leaves = leaf_budget(max_leaves, len(points.centers))
-    rule = CutSurrogate(points, cuts_impure=True)
+    rule = CutSurrogate(points)
     if base == "imm":
         growth = separate_centers(points, keep_labels=True)
         tree = growth.to_tree(points.n_features)
@@ -204,32 +204,6 @@ def expand(points, max_leaves, base):
         keep_interrupted(points, growth, max_leaves)
     useless = _useless_cuts(growth, gains)
     return growth.without(useless) if useless else growth, n_base
-
-
-def expand_tree(tree, leaf_of_row, points, max_leaves, price=0.0):
-    """Expand a tree where a cut saves most of the surrogate cost.
-
-    Parameters
-    ----------
-    tree : Tree, axis-aligned, each test with weight 1
-    leaf_of_row : int array of shape (n,)
-    points : BuilderInput
-    max_leaves : int
-    price : float
-        Cost that a cut must save to be made.
-
-    Returns
-    -------
-    Tree; the same object if no cut saves enough
-    """
-    rule, growth = CutSurrogate(points, price), Growth.from_tree(tree)
-    leaves = {
-        int(leaf): rule.leaf(rows)
-        for leaf in tree.leaves
-        if len(rows := np.flatnonzero(leaf_of_row == leaf))
-    }
-    grow(growth, leaves, rule, max_leaves)
-    return tree if growth.n_leaves == tree.n_leaves else growth.to_tree(tree.n_features)
 
 
 def _useless_cuts(growth, gains):
@@ -257,41 +231,34 @@ def _useless_cuts(growth, gains):
 class CutSurrogate:
     """Rule of growth: split the leaf whose best cut saves most of the surrogate cost (ExKMC).
 
+    If no cut of a leaf saves, but it has rows of several clusters, its cut is the one that reduces
+    the Gini impurity most, since cuts below it may save. The gain is negative then, so that it
+    comes after all cuts that save.
+
     Parameters
     ----------
     points : BuilderInput
-    price : float
-        A cut must save more than this.
-    cuts_impure : bool
-        Whether to cut leaves in which no cut saves enough, if they have rows of several clusters.
-        The cut is then the one that reduces the Gini impurity most, since cuts below it may save.
-        Its gain is negative, so that it comes after all cuts that save.
     """
 
     points: BuilderInput
-    price: float = 0.0
-    cuts_impure: bool = False
 
     def leaf(self, rows):
         """Return a leaf that contains the given rows."""
         return surrogate_node(self.points, rows)
 
     def upper_bound(self, leaf):
-        """Return an upper bound of what a cut of the leaf saves, minus `price`."""
-        return leaf.most / leaf.scale - self.price
+        """Return an upper bound of what a cut of the leaf saves."""
+        return leaf.most / leaf.scale
 
     def search(self, leaf):
-        """Return the cut of a leaf that lowers the surrogate cost most.
-
-        If no cut saves more than `price`, the result depends on `cuts_impure` (see the class).
-        """
+        """Return the cut of a leaf that lowers the surrogate cost most; None if no cut helps."""
         points = clipped(self.points, leaf.rows)
         if points is None:
             return None
         best = best_surrogate_cut(points, leaf)
-        if best is not None and -best[0] / leaf.scale > self.price:
-            return Cut(best[1], best[2], -best[0] / leaf.scale - self.price)
-        return purest_cut(points, leaf.rows) if self.cuts_impure else None
+        if best is not None and best[0] < 0:
+            return Cut(best[1], best[2], -best[0] / leaf.scale)
+        return purest_cut(points, leaf.rows)
 
     def split(self, leaf, cut):
         """Return the two leaves into which a cut divides a leaf."""

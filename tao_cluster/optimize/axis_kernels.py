@@ -26,32 +26,52 @@ _ABOUT_ZERO = 1e-9  # weights below this share of the total are rounding errors 
 
 
 @jit
-def compact(nodes):
-    """Return the array of nodes without those that are no longer part of the tree.
+def routed(nodes, codes):
+    """Return a tree without nodes that no test leads to, and where each row goes.
 
-    The order is breadth-first from the root, so that parents come before their children.
+    The rows of node i are ``order[span[i, 0] : span[i, 1]]``, in increasing order.
+
+    Returns
+    -------
+    nodes : int64 array of shape (n_nodes, 5), breadth-first, so that parents come before children
+    order : int64 array of shape (n,)
+    span : int64 array of shape (n_nodes, 2)
+    labels : int64 array of shape (n,), label of the leaf of each row
     """
-    source, n = np.zeros(nodes.shape[0], np.int64), 1
-    found = np.empty(nodes.shape, np.int64)
+    n, n_found = codes.shape[0], 1
+    source, found = np.empty(nodes.shape[0], np.int64), np.empty(nodes.shape, np.int64)
+    order, spare, labels = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    span = np.empty((nodes.shape[0], 2), np.int64)
+    for row in range(n):
+        order[row] = row
+    source[0], span[0, 0], span[0, 1] = 0, 0, n
     for node in range(nodes.shape[0]):
-        if node == n:
+        if node == n_found:
             break
         for q in range(5):
             found[node, q] = nodes[source[node], q]
-        if found[node, LEFT] >= 0:
-            source[n], source[n + 1] = found[node, LEFT], found[node, RIGHT]
-            found[node, LEFT], found[node, RIGHT] = n, n + 1
-            n += 2
-    return found[:n]
-
-
-@jit
-def leaf_of_rows(nodes, codes):
-    """Return the leaf that each row reaches: int64 array of shape (n,)."""
-    leaves = np.empty(codes.shape[0], np.int64)
-    for row in range(codes.shape[0]):
-        leaves[row] = _leaf_below(nodes, codes[row], 0)
-    return leaves
+        start, stop, feature = span[node, 0], span[node, 1], found[node, FEATURE]
+        if found[node, LEFT] < 0:
+            for r in range(start, stop):
+                labels[order[r]] = found[node, LABEL]
+            continue
+        middle, n_right = start, 0
+        for r in range(start, stop):
+            row = order[r]
+            if codes[row, feature] <= found[node, BIN]:
+                order[middle] = row
+                middle += 1
+            else:
+                spare[n_right] = row
+                n_right += 1
+        for r in range(n_right):
+            order[middle + r] = spare[r]
+        left, right = n_found, n_found + 1
+        source[left], source[right] = found[node, LEFT], found[node, RIGHT]
+        found[node, LEFT], found[node, RIGHT] = left, right
+        span[left, 0], span[left, 1], span[right, 0], span[right, 1] = start, middle, middle, stop
+        n_found += 2
+    return found[:n_found], order, span[:n_found], labels
 
 
 @jit
@@ -64,50 +84,7 @@ def _leaf_below(nodes, code, node):
 
 
 @jit
-def rows_of_nodes(nodes, codes, n_nodes):
-    """Return the rows of all nodes, as an order of the rows and one range per node.
-
-    The rows of node i are ``order[span[i, 0] : span[i, 1]]``. `span` has shape (n_nodes, 2).
-    """
-    n = codes.shape[0]
-    order, spare, span = (
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.zeros((n_nodes, 2), np.int64),
-    )
-    for row in range(n):
-        order[row] = row
-    span[0, 1] = n
-    for node in range(nodes.shape[0]):
-        if nodes[node, LEFT] >= 0:
-            _divide(nodes[node], codes, order, span[node], span, spare)
-    return order, span
-
-
-@jit
-def _divide(test, codes, order, here, span, spare):
-    """Move the rows of a node that go left before the others, and set the ranges of its children.
-
-    The node has the rows ``order[here[0] : here[1]]``. Their order on each side does not change.
-    `spare` is a workspace of one number per row.
-    """
-    middle, n_right = here[0], 0
-    for r in range(here[0], here[1]):
-        row = order[r]
-        if codes[row, test[FEATURE]] <= test[BIN]:
-            order[middle] = row
-            middle += 1
-        else:
-            spare[n_right] = row
-            n_right += 1
-    for r in range(n_right):
-        order[middle + r] = spare[r]
-    span[test[LEFT], 0], span[test[LEFT], 1] = here[0], middle
-    span[test[RIGHT], 0], span[test[RIGHT], 1] = middle, here[1]
-
-
-@jit
-def one_pass(nodes, codes, first, cost, price, units, least):
+def one_pass(nodes, order, span, codes, first, cost, price, units, least):
     """Run one pass of Tree Alternating Optimization, bottom-up, with the best test per node.
 
     Leaves get the label of least cost. A test that saves no more than `price` is replaced by one
@@ -116,22 +93,21 @@ def one_pass(nodes, codes, first, cost, price, units, least):
     Returns
     -------
     nodes : int64 array of shape (n_nodes, 5)
-        The new tree. Nodes of removed subtrees are still in the array; see :func:`compact`.
+        The new tree. Nodes of removed subtrees are still in the array; see :func:`routed`.
     changed : bool
     """
-    nodes, starts = nodes.copy(), first.astype(np.uint64)  # unsigned: no check for negative indices
-    order, span = rows_of_nodes(nodes, codes, nodes.shape[0])
-    sums, total, changed = np.empty(first[-1]), np.empty(cost.shape[1]), False
-    low, high = np.empty(first.shape[0] - 1, np.int64), np.empty(first.shape[0] - 1, np.int64)
+    nodes, changed = nodes.copy(), False
+    sums, total = np.empty(first[-1]), np.empty(cost.shape[1])
     for node in range(nodes.shape[0] - 1, -1, -1):
         here, rows = nodes[node], order[span[node, 0] : span[node, 1]]
         if here[LEFT] < 0:
-            label = _cheapest(rows, cost, total) if rows.shape[0] > 0 else here[LABEL]
-            changed |= label != here[LABEL]
-            here[LABEL] = label
+            if rows.shape[0] > 0:
+                label = _cheapest(rows, cost, total)
+                changed |= label != here[LABEL]
+                here[LABEL] = label
             continue
-        all_left = _sum_differences(nodes, here, rows, codes, cost, starts, sums)
-        _allowed_bins(rows, codes, first, units, least, low, high)
+        all_left = _sum_differences(nodes, here, rows, codes, cost, first, sums)
+        low, high = _allowed_bins(rows, codes, first, units, least)
         value, feature, bin_, is_flipped = _best_test(all_left, first, sums, low, high)
         if feature < 0 or min(0.0, all_left) - value <= price:
             kept = here[LEFT] if all_left <= 0.0 else here[RIGHT]
@@ -147,7 +123,7 @@ def one_pass(nodes, codes, first, cost, price, units, least):
 
 
 @jit
-def _sum_differences(nodes, test, rows, codes, cost, starts, sums):
+def _sum_differences(nodes, test, rows, codes, cost, first, sums):
     """Sum the cost differences of the rows of a node over the bins of every feature.
 
     The difference of a row is its cost in the left subtree minus that in the right subtree. The
@@ -157,40 +133,43 @@ def _sum_differences(nodes, test, rows, codes, cost, starts, sums):
     for b in range(sums.shape[0]):
         sums[b] = 0.0
     for row in rows:
-        code, paid = codes[row], cost[row]
+        code = codes[row]
         left = nodes[_leaf_below(nodes, code, test[LEFT]), LABEL]
         right = nodes[_leaf_below(nodes, code, test[RIGHT]), LABEL]
-        difference = paid[left] - paid[right]
+        difference = cost[row, left] - cost[row, right]
         if difference != 0.0:
             total += difference
-            for f in range(code.shape[0]):
-                sums[starts[f] + np.uint64(code[f])] += difference
+            for f in range(code.shape[0]):  # unsigned: no check for negative indices
+                sums[np.uint64(first[f]) + np.uint64(code[f])] += difference
     return total
 
 
 @jit
-def _allowed_bins(rows, codes, first, units, least, low, high):
-    """Set the range of bins of each feature after which a cut leaves enough units on both sides.
+def _allowed_bins(rows, codes, first, units, least):
+    """Return the range of bins of each feature after which a cut leaves enough units on both sides.
 
     The first and the last cut of feature f are made after the bins ``low[f]`` and ``high[f] - 1``.
     """
-    total = 0.0
+    low, high = np.empty(first.shape[0] - 1, np.int64), np.empty(first.shape[0] - 1, np.int64)
     for f in range(low.shape[0]):
         low[f], high[f] = first[f], first[f + 1] - 1
     if units.shape[0] == 0:
-        return
+        return low, high
+    total, sums = 0.0, np.empty(256)
     for row in rows:
         total += units[row]
     for f in range(low.shape[0]):
-        sums, below = np.zeros(first[f + 1] - first[f]), 0.0
+        below, end = 0.0, first[f]
+        for b in range(sums.shape[0]):
+            sums[b] = 0.0
         for row in rows:
             sums[codes[row, f]] += units[row]
-        end = first[f]
-        for b in range(sums.shape[0] - 1):
+        for b in range(high[f] - first[f]):
             below += sums[b]
             low[f] += below < least
             end = first[f] + b + 1 if total - below >= least else end
         high[f] = end
+    return low, high
 
 
 @jit
@@ -228,76 +207,40 @@ def _cheapest(rows, cost, total):
             total[c] += cost[row, c]
     best = 0
     for c in range(total.shape[0]):
-        if total[c] < total[best]:
-            best = c
+        best = c if total[c] < total[best] else best
     return best
 
 
 @jit
-def expand(nodes, codes, first, cost, most_leaves, price, units, least):
-    """Return the tree after leaves are split, the best split first, up to `most_leaves` leaves.
-
-    It also ends if no cut of a leaf saves more than `price`.
-    """
-    n, n_nodes = nodes.shape[0], max(2 * most_leaves - 1, nodes.shape[0])
-    found, gain = np.empty((n_nodes, 5), np.int64), np.empty(n_nodes)
-    for node in range(n_nodes):
-        gain[node] = -1.0
-        for q in range(5):
-            found[node, q] = nodes[node, q] if node < n else -1
-    cut, sums = np.zeros((n_nodes, 4), np.int64), np.empty((256, cost.shape[1]))
-    low, high = np.empty(first.shape[0] - 1, np.int64), np.empty(first.shape[0] - 1, np.int64)
-    order, span = rows_of_nodes(nodes, codes, n_nodes)
-    spare, fresh = np.empty(codes.shape[0], np.int64), 0
-    while True:
-        for leaf in range(fresh, n):
-            if found[leaf, LEFT] < 0:
-                rows = order[span[leaf, 0] : span[leaf, 1]]
-                _allowed_bins(rows, codes, first, units, least, low, high)
-                best = _best_cut(rows, codes, first, cost, sums, low, high)
-                gain[leaf] = best[0]
-                cut[leaf, 0], cut[leaf, 1], cut[leaf, 2], cut[leaf, 3] = best[1:]
-        node = 0
-        for other in range(n):
-            node = other if gain[other] > gain[node] else node
-        if n + 2 > n_nodes or not gain[node] > price:
-            return found[:n]
-        gain[node] = -1.0
-        found[node, LEFT], found[node, RIGHT] = n, n + 1
-        found[node, FEATURE], found[node, BIN] = cut[node, 0], cut[node, 1]
-        found[n, LABEL], found[n + 1, LABEL] = cut[node, 2], cut[node, 3]
-        _divide(found[node], codes, order, span[node], span, spare)
-        fresh, n = n, n + 2
-
-
-@jit
-def _best_cut(rows, codes, first, cost, sums, low, high):
+def best_cut(rows, codes, first, cost, units, least):
     """Return the cut of a leaf that saves most if each side gets its best label.
 
-    `rows` are the rows of the leaf, and `sums` is a workspace of shape (256, k). The result is
-    (saving, feature, bin, label to the left, label to the right).
+    `rows` are the rows of the leaf. The result is (saving, feature, bin, label to the left, label
+    to the right).
     """
-    total, below, has_rows = (
-        np.empty(cost.shape[1]),
-        np.empty(cost.shape[1]),
-        np.empty(256, np.bool_),
-    )
+    n_clusters = cost.shape[1]
+    total, sums = np.empty(n_clusters), np.empty((256, n_clusters))
+    low, high = _allowed_bins(rows, codes, first, units, least)
     own = _cheapest(rows, cost, total)
     best = (0.0, np.int64(-1), np.int64(0), own, own)
     for f in range(first.shape[0] - 1):
-        _sum_costs(rows, codes, f, cost, sums, has_rows)
-        for c in range(below.shape[0]):
-            below[c] = 0.0
+        below, has_rows = np.zeros(n_clusters), np.zeros(256, np.bool_)
+        for row in rows:
+            bin_ = codes[row, f]
+            if not has_rows[bin_]:
+                has_rows[bin_] = True
+                for c in range(n_clusters):
+                    sums[bin_, c] = 0.0
+            for c in range(n_clusters):
+                sums[bin_, c] += cost[row, c]
         for b in range(high[f] - first[f]):
             if not has_rows[b]:  # without rows in it, the cut is the same as at the bin before
                 continue
             left, right = 0, 0
-            for c in range(below.shape[0]):
+            for c in range(n_clusters):
                 below[c] += sums[b, c]
-                if below[c] < below[left]:
-                    left = c
-                if total[c] - below[c] < total[right] - below[right]:
-                    right = c
+                left = c if below[c] < below[left] else left
+                right = c if total[c] - below[c] < total[right] - below[right] else right
             gain = total[own] - below[left] - (total[right] - below[right])
             if gain > best[0] and b >= low[f] - first[f]:
                 best = (gain, np.int64(f), np.int64(b), left, right)
@@ -305,98 +248,33 @@ def _best_cut(rows, codes, first, cost, sums, low, high):
 
 
 @jit
-def _sum_costs(rows, codes, feature, cost, sums, has_rows):
-    """Sum the costs of rows per bin of one feature and per cluster: `sums` of shape (256, k).
+def savings(nodes, order, span, codes, cost):
+    """Return by how much the cost rises if all rows of a node go to one child, per node.
 
-    `has_rows` is set to whether a bin has rows; the sums of the other bins are not set.
+    The result is an array of shape (n_nodes, 2) with the rise if they go to the left and to the
+    right; it is infinite for leaves.
     """
-    for b in range(has_rows.shape[0]):
-        has_rows[b] = False
-    for row in rows:
-        bin_, paid = codes[row, feature], cost[row]
-        at = sums[bin_]
-        if not has_rows[bin_]:
-            has_rows[bin_] = True
-            for c in range(at.shape[0]):
-                at[c] = 0.0
-        for c in range(at.shape[0]):
-            at[c] += paid[c]
-
-
-@jit
-def shrink(nodes, codes, cost, most_leaves, price):
-    """Return the tree without its weakest tests, which save least; the weakest is removed first.
-
-    Tests are removed until at most `most_leaves` leaves are left and each test saves more than
-    `price`. A test saves by how much the cost would rise if all its rows went one way. A removal
-    changes what the tests above and below it save; they get a lower bound, and what they save is
-    computed again as soon as one of them may be the weakest.
-    """
-    nodes, n = nodes.copy(), nodes.shape[0]
-    order, span = rows_of_nodes(nodes, codes, n)
-    spare, side = np.empty(codes.shape[0], np.int64), np.zeros(n, np.int64)
-    saved, is_exact = np.empty(n), np.zeros(n, np.bool_)
-    for node in range(n):
-        saved[node] = -np.inf if nodes[node, LEFT] >= 0 else np.inf
-    n_tests = n // 2
-    while n_tests > 0:
-        node = np.argmin(saved)
-        if not is_exact[node]:
-            saved[node], side[node] = _saving(nodes, node, order, span, codes, cost)
-            is_exact[node] = True
+    found = np.empty((nodes.shape[0], 2))
+    for node in range(nodes.shape[0]):
+        found[node, 0] = found[node, 1] = np.inf
+        if nodes[node, LEFT] < 0:
             continue
-        if n_tests < most_leaves and saved[node] > price:
-            break
-        above = node
-        for other in range(node - 1, -1, -1):  # parents come before their children
-            if nodes[other, LEFT] == above or nodes[other, RIGHT] == above:
-                saved[other] -= saved[node]
-                is_exact[other], above = False, other
-        kept, removed = nodes[node, side[node]], nodes[node, LEFT + RIGHT - side[node]]
-        n_tests -= 1 + _detach(nodes, removed, saved)
-        for q in range(5):
-            nodes[node, q] = nodes[kept, q]
-        nodes[kept, LEFT], saved[kept], saved[node] = -1, np.inf, np.inf
-        is_below = np.zeros(n, np.bool_)
-        is_below[node] = True
-        for other in range(node, n):
-            if is_below[other] and nodes[other, LEFT] >= 0:
-                is_below[nodes[other, LEFT]] = is_below[nodes[other, RIGHT]] = True
-                saved[other], is_exact[other] = -np.inf, False
-                _divide(nodes[other], codes, order, span[other], span, spare)
-    return compact(nodes)
+        found[node, 0] = found[node, 1] = 0.0
+        middle = span[nodes[node, LEFT], 1]
+        for r in range(span[node, 0], span[node, 1]):
+            row = order[r]
+            left = nodes[_leaf_below(nodes, codes[row], nodes[node, LEFT]), LABEL]
+            right = nodes[_leaf_below(nodes, codes[row], nodes[node, RIGHT]), LABEL]
+            more = cost[row, right] - cost[row, left]
+            if r < middle:
+                found[node, 1] += more
+            else:
+                found[node, 0] -= more
+    return found
 
 
 @jit
-def _detach(nodes, top, saved):
-    """Turn all tests below a node into leaves that save infinity; return the number of tests."""
-    is_below, n_tests = np.zeros(nodes.shape[0], np.bool_), 0
-    is_below[top] = True
-    for node in range(top, nodes.shape[0]):
-        if is_below[node] and nodes[node, LEFT] >= 0:
-            is_below[nodes[node, LEFT]] = is_below[nodes[node, RIGHT]] = True
-            nodes[node, LEFT], saved[node], n_tests = -1, np.inf, n_tests + 1
-    return n_tests
-
-
-@jit
-def _saving(nodes, node, order, span, codes, cost):
-    """Return what a test saves, and the column of its better child."""
-    at_left, at_right, middle = 0.0, 0.0, span[nodes[node, LEFT], 1]
-    for r in range(span[node, 0], span[node, 1]):
-        code, paid = codes[order[r]], cost[order[r]]
-        left = _leaf_below(nodes, code, nodes[node, LEFT])
-        right = _leaf_below(nodes, code, nodes[node, RIGHT])
-        more = paid[nodes[right, LABEL]] - paid[nodes[left, LABEL]]
-        if r < middle:
-            at_right += more
-        else:
-            at_left -= more
-    return min(at_left, at_right), LEFT if at_left <= at_right else RIGHT
-
-
-@jit
-def joint_pass(nodes, codes, first, values, n_clusters, least_gain, units, least):
+def joint_pass(nodes, order, span, codes, first, values, n_clusters, least_gain, units, least):
     """Run one bottom-up pass that compares tests at the centres that each test leads to.
 
     A pass of Tree Alternating Optimization compares tests at fixed centres. A test that moves many
@@ -418,11 +296,8 @@ def joint_pass(nodes, codes, first, values, n_clusters, least_gain, units, least
     nodes : int64 array of shape (n_nodes, 5)
     changed : bool
     """
-    nodes = nodes.copy()
-    order, span = rows_of_nodes(nodes, codes, nodes.shape[0])
+    nodes, changed = nodes.copy(), False
     sides, sums = np.empty((codes.shape[0], 2), np.int64), np.zeros((n_clusters, WIDTH))
-    low, high = np.empty(first.shape[0] - 1, np.int64), np.empty(first.shape[0] - 1, np.int64)
-    changed = False
     for row in range(codes.shape[0]):
         _add(sums[nodes[_leaf_below(nodes, codes[row], 0), LABEL]], values[row], 1.0)
     for node in range(nodes.shape[0] - 1, -1, -1):
@@ -435,7 +310,7 @@ def joint_pass(nodes, codes, first, values, n_clusters, least_gain, units, least
             if codes[row, test[FEATURE]] <= test[BIN]:
                 _add(sums[sides[row, 0]], values[row], -1.0)
                 _add(sums[sides[row, 1]], values[row], 1.0)
-        _allowed_bins(rows, codes, first, units, least, low, high)
+        low, high = _allowed_bins(rows, codes, first, units, least)
         terms = (values, sides, sums, least_gain, low, high)
         feature, bin_, is_flipped = _best_joint_test(test, rows, codes, first, *terms)
         changed |= is_flipped or feature != test[FEATURE] or bin_ != test[BIN]

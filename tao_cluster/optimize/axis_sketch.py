@@ -49,6 +49,8 @@ class Sketched:
     ----------
     nodes : int64 array of shape (n_nodes, 5)
         Left and right child, feature, bin and label of each node; see :mod:`.axis_kernels`.
+    order, span : int64 arrays of shape (n,) and (n_nodes, 2)
+        The rows of each node; see :func:`.axis_kernels.routed`.
     cost : float64 array of shape (n, k)
         Weighted dissimilarity of each row to each centre; the centres are optimal for the tree's
         labels.
@@ -57,6 +59,8 @@ class Sketched:
     """
 
     nodes: np.ndarray
+    order: np.ndarray
+    span: np.ndarray
     cost: np.ndarray
     value: float
 
@@ -186,8 +190,7 @@ class Sketch:
         of the tree. Tests that leave fewer rows on a side than the minimum size of leaves are
         removed first.
         """
-        nodes, leaves = self._routed(nodes)
-        labels = nodes[leaves, LABEL]
+        nodes, order, span, labels = self._routed(nodes)
         problem, objective = self.problem, self.problem.objective
         free = problem.free.centers
         centers = objective.update_centers(problem.data, labels, problem.weight, free)
@@ -195,22 +198,20 @@ class Sketch:
         if self.unit > 0:
             cost = np.rint(cost / self.unit) * self.unit
         inertia = float(cost[np.arange(len(labels)), labels].sum())
-        return Sketched(nodes, cost, inertia + self.price * (len(nodes) // 2))
+        return Sketched(nodes, order, span, cost, inertia + self.price * (len(nodes) // 2))
 
     def _routed(self, nodes):
-        """Return the array of nodes without tests that leave too few rows, and each row's leaf."""
+        """Return the result of :func:`.axis_kernels.routed` without tests that leave few rows."""
         while True:
-            nodes = kernels.compact(nodes)
-            leaves = kernels.leaf_of_rows(nodes, self.codes)
+            nodes, order, span, labels = kernels.routed(nodes, self.codes)
             if len(self.units) == 0:
-                return nodes, leaves
-            sizes = np.bincount(leaves, self.units, len(nodes))
+                return nodes, order, span, labels
+            below = np.append(0.0, np.cumsum(self.units[order]))
+            sizes = below[span[:, 1]] - below[span[:, 0]]
             tests = np.flatnonzero(nodes[:, LEFT] >= 0)
-            for node in tests[::-1]:  # parents come before their children
-                sizes[node] = sizes[nodes[node, [LEFT, RIGHT]]].sum()
             is_small = sizes[nodes[tests][:, [LEFT, RIGHT]]].min(axis=1) < self.least
             if not is_small.any():
-                return nodes, leaves
+                return nodes, order, span, labels
             left, right = nodes[tests[is_small][0], [LEFT, RIGHT]]
             nodes[tests[is_small][0]] = nodes[left if sizes[left] >= sizes[right] else right]
 
@@ -220,7 +221,7 @@ class Sketch:
         while n_passes is None or n_passes > 0:
             self.n_passes += 1
             terms = (self.codes, self.first, state.cost, self.price, self.units, self.least)
-            nodes, changed = kernels.one_pass(state.nodes, *terms)
+            nodes, changed = kernels.one_pass(state.nodes, state.order, state.span, *terms)
             if not changed:
                 break
             state = self.evaluate(nodes)
@@ -235,11 +236,50 @@ class Sketch:
         Passes optimise the tree after each of the two steps.
         """
         self.n_passes += 1 + max(1, state.cost.shape[1] // _CUT_CLUSTERS)
-        terms = (self.most_leaves + n_more, self.price, self.units, self.least)
-        nodes = kernels.expand(state.nodes, self.codes, self.first, state.cost, *terms)
+        nodes = self._expanded(state, self.most_leaves + n_more)
         state = self.descended(self.evaluate(nodes))
-        terms = (state.nodes, self.codes, state.cost, self.most_leaves, self.price)
-        return self.descended(self.evaluate(kernels.shrink(*terms)))
+        return self.descended(self.evaluate(self._shrunk(state)))
+
+    def _expanded(self, state, most_leaves):
+        """Return the array of nodes after leaves are split, the best split first.
+
+        This ends at `most_leaves` leaves, or if no split saves more than the penalty per test.
+        """
+        terms = (self.codes, self.first, state.cost, self.units, self.least)
+        n, cuts, fresh = len(state.nodes), {}, np.flatnonzero(state.nodes[:, LEFT] < 0).tolist()
+        nodes = np.full((max(n, 2 * most_leaves - 1), 5), -1)
+        nodes[:n] = state.nodes
+        rows = {leaf: state.order[slice(*state.span[leaf])] for leaf in fresh}
+        while n < len(nodes):
+            cuts |= {leaf: kernels.best_cut(rows[leaf], *terms) for leaf in fresh}
+            node = max(cuts, key=lambda leaf: cuts[leaf][0])
+            saving, feature, bin_, *labels = cuts.pop(node)
+            if saving <= self.price:
+                break
+            fresh, own = [n, n + 1], rows.pop(node)
+            nodes[node, :LABEL] = n, n + 1, feature, bin_
+            nodes[fresh, LABEL] = labels
+            goes_left = self.codes[own, feature] <= bin_
+            rows[n], rows[n + 1] = own[goes_left], own[~goes_left]
+            n += 2
+        return nodes[:n]
+
+    def _shrunk(self, state):
+        """Return the array of nodes without the tests that save least, the weakest first.
+
+        Tests are removed until at most `most_leaves` leaves are left and each test saves more than
+        the penalty per test. A test saves by how much the cost would rise if all its rows went one
+        way.
+        """
+        nodes, order, span = state.nodes.copy(), state.order, state.span
+        while len(nodes) > 1:
+            saved = kernels.savings(nodes, order, span, self.codes, state.cost)
+            node, side = np.unravel_index(saved.argmin(), saved.shape)
+            if len(nodes) < 2 * self.most_leaves and saved[node, side] > self.price:
+                break
+            nodes[node] = nodes[nodes[node, LEFT + side]]
+            nodes, order, span, _ = kernels.routed(nodes, self.codes)
+        return nodes
 
     def settled(self, state, n_more):
         """Repeat joint passes, and then regrowth, while they improve the tree.
@@ -295,7 +335,7 @@ class Sketch:
             self.n_passes += _JOINT
             terms = (self._values, problem.n_clusters, LEAST_PROGRESS * abs(state.value))
             terms = (self.codes, self.first, *terms, self.units, self.least)
-            nodes, changed = kernels.joint_pass(state.nodes, *terms)
+            nodes, changed = kernels.joint_pass(state.nodes, state.order, state.span, *terms)
             other = self.descended(self.evaluate(nodes)) if changed else state
             if not is_better(other, state):
                 return state

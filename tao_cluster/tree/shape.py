@@ -126,7 +126,7 @@ class Shape:
         -------
         float64 array of shape (n_nodes,)
         """
-        return _sums_below(self.parent, values)
+        return _sums_below(self.parent, np.ascontiguousarray(values))
 
 
 def frozen(array):

@@ -1,7 +1,5 @@
 """Axis-aligned TAO: exact nodes, descent that is never worse than its start, regrowth."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,8 +14,6 @@ from sklearn.preprocessing import StandardScaler
 from greedy import IMM, ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.optimize.algorithms import AxisAligned
-from tao_cluster.optimize.settings import EFFORTS
-from tao_cluster.optimize.tree_step import TreeStep, objective
 from tao_cluster.solvers import Axis, is_axis_aligned, upright
 from tao_cluster.tree import Split
 
@@ -117,10 +113,10 @@ def data_sets():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", rest_in_sweeps(["wine", "cancer", "small"], "wine", "small"))
 @pytest.mark.parametrize("lambda_", rest_in_sweeps([0.0, 10.0, 100.0], 0.0, 10.0))
-@pytest.mark.parametrize("algorithm", ["direct", "penalty", PenaltyMethod(refine=False)])
-def test_never_worse_than_its_start(name, lambda_, algorithm, monkeypatch):
+@pytest.mark.parametrize("refine", [None, DirectForm(copies=0), False], ids=str)
+def test_never_worse_than_its_start(name, lambda_, refine):
     """Without noisy copies, the cost plus lambda per test never rises, and leaves do not either."""
-    monkeypatch.setitem(EFFORTS, "auto", replace(EFFORTS["auto"], n_copies=0))
+    algorithm = DirectForm(copies=0) if refine is None else PenaltyMethod(refine=refine)
     X, k = data_sets()[name]
     X = StandardScaler().fit_transform(X)
     for times in (1, 2, 4):
@@ -247,13 +243,13 @@ def test_threads_and_storage_change_nothing(rng):
     assert sparse.cost_increase_ == pytest.approx(reference.cost_increase_, abs=0.05)
 
 
-def test_noisy_copies_lower_the_cost_on_new_rows(monkeypatch):
+def test_noisy_copies_lower_the_cost_on_new_rows():
     X, costs = load_breast_cancer().data, {0: [], 3: []}
     for seed in range(4):
         order = np.random.RandomState(seed).permutation(len(X))
         for n_copies, found in costs.items():
-            monkeypatch.setitem(EFFORTS, "auto", replace(EFFORTS["auto"], n_copies=n_copies))
-            model = TAOClustering(2, split="axis", max_leaves=4, random_state=0).fit(X[order[:284]])
+            options = {"algorithm": DirectForm(copies=n_copies), "random_state": 0}
+            model = TAOClustering(2, split="axis", max_leaves=4, **options).fit(X[order[:284]])
             found.append(model.cost_increase(X[order[284:]]))
     assert np.mean(costs[3]) < 0.5 * np.mean(costs[0])
 
@@ -266,22 +262,6 @@ def test_degenerate_data():
     X = np.array([[0.0], [1.0], [2.0]])
     each = TAOClustering(3, split="axis", lambda_=0, random_state=0).fit(X)
     assert each.inertia_ == 0
-
-
-def test_exact_step_never_raises_the_loss(digits, digits_reference):
-    from tao_cluster.penalties import CostCriterion
-    from tao_cluster.tree.routing import kernel_arrays
-
-    distances = digits_reference.transform(digits) ** 2
-    criterion = CostCriterion(distances, np.ones(len(digits)))
-    step = TreeStep(kernel_arrays(digits), Axis().bind(digits))
-    tree = ExKMC(max_leaves=30).build(digits, None, digits_reference.cluster_centers_, None)
-    state = step.routed(tree)
-    value = objective(state, criterion, 5.0)
-    for _ in range(4):
-        state = step.run(state, criterion, 5.0, 1)
-        assert objective(state, criterion, 5.0) <= value + 1e-9
-        value = objective(state, criterion, 5.0)
 
 
 def test_equal_centres_do_not_keep_it_busy(blobs):

@@ -1,15 +1,11 @@
 """Axis-aligned trees along the number of leaves: goals, the knee, paths, and useless leaves."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from conftest import rest_in_sweeps
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from tao_cluster import DirectForm, TAOClustering, tao_path
-from tao_cluster.optimize.settings import EFFORTS
-from tao_cluster.tree.routing import kernel_arrays
 
 # data: rows, clusters, standardise, numbers of leaves, limits of parameters, limits of cost
 SETS = {
@@ -23,6 +19,16 @@ SETS = {
 def fitted(name, **options):
     X, k, standardize, *_ = SETS[name]
     return TAOClustering(k, split="axis", standardize=standardize, random_state=0, **options).fit(X)
+
+
+def labels_below(tree, node, X):
+    """Return the label of each row if it goes down from a node of the tree."""
+    if tree.children_left[node] < 0:
+        return np.full(len(X), tree.leaf_label[node])
+    indices, weights = tree.split(node)
+    goes_left = X[:, indices] @ weights <= tree.threshold[node]
+    children = (tree.children_left[node], tree.children_right[node])
+    return np.where(goes_left, *(labels_below(tree, child, X) for child in children))
 
 
 @pytest.fixture(scope="module")
@@ -73,16 +79,11 @@ def test_each_tree_of_a_path_is_as_good_as_a_single_fit(name, singles):
         assert model.cost_increase_ <= cost + 1e-9
 
 
-@pytest.fixture
-def without_copies(monkeypatch):
-    """Fits of the rows alone, whose costs noisy copies can raise."""
-    monkeypatch.setitem(EFFORTS, "auto", replace(EFFORTS["auto"], n_copies=0))
-
-
-@pytest.mark.usefixtures("without_copies")
 def test_costs_of_a_path_fall():
+    """Costs of the rows alone fall; noisy copies can raise them."""
     X, k, standardize, leaves, *_ = SETS["wine"]
-    models = tao_path(X, k, split="axis", leaves=leaves, standardize=standardize, random_state=0)
+    options = {"standardize": standardize, "algorithm": DirectForm(copies=0), "random_state": 0}
+    models = tao_path(X, k, split="axis", leaves=leaves, **options)
     assert np.all(np.diff([model.cost_increase_ for model in models]) <= 1e-9)
 
 
@@ -153,7 +154,7 @@ def test_no_leaf_is_useless(name, split):
             others = []
             for child in (tree.children_left[node], tree.children_right[node]):
                 labels = model.labels_.copy()
-                labels[rows] = tree.leaf_label[tree.route(kernel_arrays(X), rows, int(child))]
+                labels[rows] = labels_below(tree, child, X[rows])
                 parts = (X[labels == label] for label in np.unique(labels))
                 others.append(sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts))
             assert min(others) > model.inertia_ * (1 + 1e-13)

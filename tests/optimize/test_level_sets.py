@@ -8,8 +8,8 @@ import pytest
 
 from tao_cluster import TAOClustering, table_pipeline, tao_path
 from tao_cluster.optimize import state
+from tao_cluster.problem.copies import with_noisy_copies
 from tao_cluster.problem.levels import Levels, Variable
-from tao_cluster.problem.problem import smoothed
 from tao_cluster.solvers import Axis, NodeProblem
 from tao_cluster.solvers.levels import LevelSets
 from tao_cluster.tree.leaf_size import LeafSize
@@ -115,10 +115,10 @@ def test_noisy_copies_keep_levels_and_ranks(monkeypatch):
     found = []
 
     def watched(problem, *args):
-        found.append((problem, smoothed(problem, *args)))
+        found.append((problem, with_noisy_copies(problem, *args)))
         return found[-1][1]
 
-    monkeypatch.setattr(state, "smoothed", watched)
+    monkeypatch.setattr(state, "with_noisy_copies", watched)
     table, _ = table_of(0)
     TAOClustering(4, split="axis", max_leaves=6, random_state=0).fit(table)
     problem, many = max(found, key=lambda pair: pair[0].X.shape[1])
