@@ -25,6 +25,7 @@ from sklearn.utils import check_random_state
 
 from greedy.leaf_clusters import match_labels, relabeled
 
+from .._utils.threads import check_interrupted
 from ..initial_trees.builders import exgreedy_builders, small_trees
 from ..solvers import upright
 from .axis_sketch import LEAST_PROGRESS, MOST_COLUMNS, Sketch, is_better, n_sketched
@@ -336,6 +337,7 @@ def _searched(sketch, state, until, rng):
     waited, first = 0, sketch.n_passes
     best = here = sketch.settled(sketch.regrown(state, 0), sketch.most_leaves // 2)
     while sketch.n_passes < until and waited < _PATIENCE * (best.n_leaves - 1):
+        check_interrupted()
         heat = max(0.0, 1.0 - (sketch.n_passes - first) / (until - first))
         excess = max(0.0, best.value - sketch.problem.free.inertia)
         other = sketch.disturbed(here, rng)

@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 from sklearn.utils.extmath import randomized_svd
 
 from .._utils.matrices import as_array, variances
+from .._utils.threads import check_interrupted
 from ..objectives import cluster_means
 from ..outofcore.coreset import sample_of_problem
 from ..problem.problem import Problem
@@ -290,6 +291,7 @@ class Sketch:
         for _ in range(_MOST_ROUNDS):
             if n_more == 0 or self.n_passes >= self.most_passes:
                 break
+            check_interrupted()
             other = self.regrown(state, n_more)
             if is_better(other, state):
                 state = other

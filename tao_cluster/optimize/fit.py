@@ -237,7 +237,7 @@ class Fit:
         ----------
         state : State, of the rows of `search`, with or without noisy copies
         size : float or int
-        is_last : bool, whether there is time for passes over all rows
+        is_last : bool, whether there is time for passes over all rows and for pruning
         """
         rows, settings = self.rows, self.rows.settings
         if rows is not self.search:
@@ -245,7 +245,7 @@ class Fit:
         if self.search.is_sample and settings.relax and is_last:
             state = self._refined(state)
             rows.record("polish", state, size)
-        tree, leaf_of_row = simplified(rows, state)
+        tree, leaf_of_row = simplified(rows, state, is_last)
         if not settings.penalty.is_binary and tree.leaf_value is None:
             # The penalty needs histograms in leaves, but initial trees and direct passes set none.
             tree = with_histograms(rows, tree, leaf_of_row)

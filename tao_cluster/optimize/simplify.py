@@ -18,7 +18,7 @@ _REMOVED_SHARE = 0.25
 _ROUNDING = 1e-12
 
 
-def simplified(search, state):
+def simplified(search, state, is_last=True):
     """Return the tree of a state after the last simplifications, and the leaf of each row.
 
     Every row of the fit stays in a leaf of its cluster. Splits that do not lower the cost are
@@ -31,13 +31,15 @@ def simplified(search, state):
     ----------
     search : Evaluator
     state : State
+    is_last : bool
+        Whether there is time to look for splits that do not lower the cost.
 
     Returns
     -------
     Routed
     """
     settings, step = search.settings, search.step
-    if settings.has_direct_passes:
+    if settings.has_direct_passes and is_last:
         state = without_useless_splits(search, state)
     tree, leaf_of_row = step.routed(state.pruned)
     rows = (leaf_of_row, step.view)
