@@ -499,5 +499,6 @@ def best_start(search, trees, lambda_, random_state):
     options = {"stage": "start", "n_passes": _START_PASSES, "keeps_start": False}
     states = (descend(rows, rows.evaluate(tree), lambda_, **options) for tree in trees)
     best = min(states, key=lambda state: state.objective(lambda_))
+    search.history.last_kept = best, lambda_  # no pass may have changed it, and so recorded it
     # Leaves that only other rows reach are kept, so the tree is not pruned for these rows.
     return best if rows is search else search.evaluate(best.tree)
