@@ -23,7 +23,7 @@ _MOST_ROWS, MOST_COLUMNS = 5000, 256
 _MOST_VALUES = 500_000  # with few columns, more rows are sampled, up to this number of values
 # Limits of the time of a search: the number of passes times the bytes of the sketch, and the number
 # of passes.
-_MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
+_MOST_BYTES, _MOST_PASSES = 3 * 10**8, 2500
 # Limit of passes times rows times clusters, because each pass computes all costs anew.
 _MOST_COSTS = 5 * 10**8
 _COSTLY = 8  # an update of centres that are not means takes about as long as this many passes
@@ -32,7 +32,7 @@ _CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long
 _JOINT = 8  # a joint pass takes about as long as this many passes
 # A search makes joint passes if it allows at most this many leaves per cluster. With more leaves,
 # the centres depend less on each test.
-_FEW_LEAVES = 1.5
+_FEW_LEAVES = 2.0
 _MOST_DECOMPOSED = 4 * 10**6  # directions are computed from at most about this many values
 # Savings below this share of the cost of the free clustering are rounding errors of sums.
 _NOISE = 1e-12
