@@ -16,7 +16,6 @@ from .cuts import (
     quantization_scale,
     quantized,
     refined_cap,
-    rows_between,
     search_intervals,
 )
 from .growth import Cut, grow
@@ -368,6 +367,13 @@ class SeparationNode:
         """Whether the quantized excess cost of some row has too large a rounding error."""
         return bool((self.excess < COARSE * np.maximum(self.weight, 1.0)).any())
 
+    @property
+    def alternatives(self):
+        """`distances`, `second`, `nearest` and `center_ids` for a kernel; empty without distances."""
+        if self.distances is None:
+            return np.empty((0, 0)), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
+        return self.distances, self.second, self.nearest, self.center_ids
+
     def criterion(self, cost, n_left, features, low=None, high=None):
         """Return the criterion of some cuts, or lower bounds of it.
 
@@ -395,36 +401,6 @@ class SeparationNode:
             value += self.factor * depth
             value -= np.where(low < high, _SLACK * np.abs(value), 0.0)
         return value
-
-    def excess_of(self, some, goes_left, is_left):
-        """Return the excess costs of some rows of the node, if a cut parts them from their centres.
-
-        Parameters
-        ----------
-        some : int array, positions of the rows in the node
-        goes_left : bool array, whether the centre of each of these rows lies on the left
-        is_left : bool array of shape (c,), whether each centre lies on the left
-        """
-        excess = self.excess[some]
-        if self.distances is not None:
-            # The second nearest centre does not serve if it lies on the side of the nearest one.
-            wrong = np.flatnonzero(is_left[self.second[some]] == goes_left)
-            own, sides = some[wrong], (self.center_ids[is_left], self.center_ids[~is_left])
-            terms = (self.distances, self.rows[own], goes_left[wrong])
-            least = _least_distances(*terms, *sides)
-            terms = (self.scale, self.weight[own], self.cap)
-            excess[wrong] = quantized(least - self.nearest[own], *terms)
-        return excess
-
-
-@jit
-def _least_distances(distances, rows, goes_left, left, right):
-    """Return the least distance of rows to the centres `right` if they go left, else to `left`."""
-    out = np.full(rows.shape[0], np.inf)
-    for i in range(rows.shape[0]):
-        for c in right if goes_left[i] else left:
-            out[i] = min(out[i], distances[rows[i], c])
-    return out
 
 
 def fixed_labels_node(points, rows, centers, all_left, is_ratio, cost_bound=np.inf):
@@ -623,44 +599,81 @@ def _cuts_at_edges(node, edges, sums, features):
 
 def _cut_between_edges(points, node, feature, j, edges, rank):
     """Return the best cut of a feature with a threshold in [edges[j], edges[j + 1])."""
-    values, is_left, low = points.column(node.rows, feature), rank <= j, edges[j]
-    some = np.empty(len(values) + 1, np.int64)
-    n, n_left = _relevant_rows(values, low, edges[j + 1], node.label, is_left, some)
-    some = some[:n]
-    goes_left, inside = is_left[node.label[some]], rows_between(values[some], low, edges[j + 1])
-    excess = node.excess_of(some, goes_left, is_left)
-    first = excess[(values[some] <= low) != goes_left].sum()
-    change = excess[inside] * np.where(goes_left[inside], -1.0, 1.0)
-    cost = np.cumsum(np.append(first, change))
+    values, low = points.column(node.rows, feature), edges[j]
+    rows, change = np.empty(len(values) + 1, np.int64), np.empty(len(values))
+    terms = (node.label, node.excess, *node.alternatives, node.weight, node.scale, node.cap)
+    interval = (low, edges[j + 1], rank <= j)
+    n, n_left, first = _costs_between(values, *interval, node.rows, *terms, rows, change)
+    inside, values_inside = rows[:n], values[rows[:n]]
+    order = np.argsort(values_inside, kind="stable")
+    cost = np.cumsum(np.append(first, change[:n][order]))
     mass = cost
     if node.mass is not None:
-        mass = np.cumsum(np.append(node.mass[values <= low].sum(), node.mass[some[inside]]))
+        mass = np.cumsum(np.append(node.mass[values <= low].sum(), node.mass[inside[order]]))
     n_centers = np.full(len(cost), j + 1)
     (found,) = node.criterion(cost[None], n_centers, np.array([feature]), mass[None], mass[None])
     if not node.all_left:  # a row must stay on the right, unless no row is parted from its centre
         found[(cost > 0) & (n_left + np.arange(len(cost)) == len(values))] = np.inf
-    return first_best(found, feature, np.append(low, values[some[inside]]))
+    return first_best(found, feature, np.append(low, values_inside[order]))
 
 
 @jit
-def _relevant_rows(values, low, high, label, is_left, some):
-    """Find the rows on which the costs of the cuts in the interval [low, high) depend.
+def _costs_between(
+    values,
+    low,
+    high,
+    is_left,
+    row_numbers,
+    label,
+    excess,
+    distances,
+    second,
+    nearest,
+    center_ids,
+    weight,
+    scale,
+    cap,
+    inside,
+    change,
+):
+    """Find the rows inside the interval (low, high), and what they change in the cost of a cut.
 
-    These are the rows inside the interval and those that a cut at `low` separates from their
-    centres. Their positions are written to `some`, which has one element more than there are rows.
+    Only the rows inside and those that a cut at `low` separates from their centres are looked at.
+    The excess cost of such a row is `excess` if it keeps its label (`distances` has no rows) or if
+    its second nearest centre lies on the other side than its nearest centre. Otherwise the row
+    moves to the nearest centre of the other side.
 
     Returns
     -------
-    n, n_left : int
-        Number of relevant rows; number of all rows whose value is at most `low`.
+    n : int
+        Number of rows inside. Their positions are written to `inside` (which has one element more
+        than there are rows), and to `change` by how much the cost grows when each goes left.
+    n_left : int, number of rows whose value is at most `low`
+    cost : float, cost of the cut at `low`
     """
     n = n_left = 0
     for r in range(values.shape[0]):  # no `if`, since the processor could not predict the branches
         value = values[r]
-        some[n] = r
+        inside[n] = r
         n += ((value <= low) != is_left[label[r]]) | ((value > low) & (value < high))
         n_left += value <= low
-    return n, n_left
+    n_inside, total = 0, 0.0
+    for i in range(n):
+        r = inside[i]
+        goes_left, cost = is_left[label[r]], excess[r]
+        if distances.shape[0] and is_left[second[r]] == goes_left:
+            least = np.inf
+            for c in range(center_ids.shape[0]):
+                if is_left[c] != goes_left:
+                    least = min(least, distances[row_numbers[r], center_ids[c]])
+            cost = min(np.rint(np.rint((least - nearest[r]) * scale) * weight[r]), cap)
+        if (values[r] <= low) != goes_left:
+            total += cost
+        if low < values[r] < high:
+            inside[n_inside] = r
+            change[n_inside] = -cost if goes_left else cost
+            n_inside += 1
+    return n_inside, n_left, total
 
 
 @jit

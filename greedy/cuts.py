@@ -159,8 +159,9 @@ def bin_sums(
     _add_to_bins(points.columns, inverse, rows, *args)
     sums = sums.reshape(len(features), n_groups, n_bins, -1)
     if len(inverse):  # add the rows with a zero, which a sparse X does not store
-        totals = np.zeros((n_groups, terms.shape[1]))
-        np.add.at(totals, group if len(group) else np.zeros(len(rows), int), terms)
+        totals = terms.sum(axis=0)
+        if len(group):
+            totals = np.array([np.bincount(group, column, n_groups) for column in terms.T]).T
         at, each = (edges < 0).sum(axis=1), np.arange(len(features))
         if marks_edges:
             at = 2 * at + (edges[each, at] == 0)

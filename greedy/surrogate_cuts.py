@@ -185,13 +185,13 @@ class _Search:
             found, within = self._cuts_at_edges(some, edges, sums)
             best = min(best, found)
             bounds.append(within)
-            kept += zip(edges, sums, strict=True) if keeps else []
+            if keeps:
+                kept.append((edges, sums))
 
         def search(i, interval):
-            if keeps:
-                return self._cut_between_edges(int(features[i]), interval, *kept[i])
-            (edges,), (sums,) = self._sums(features[i : i + 1])
-            return self._cut_between_edges(int(features[i]), interval, edges, sums)
+            block, own = divmod(i, width) if keeps else (0, 0)
+            edges, sums = kept[block] if keeps else self._sums(features[i : i + 1])
+            return self._cut_between_edges(int(features[i]), interval, edges[own], sums[own])
 
         return search_intervals(np.concatenate(bounds), features, best, search)
 
@@ -210,10 +210,11 @@ class _Search:
             The bins are those of :func:`greedy.cuts.bin_sums` with `marks_edges`.
         """
         values, start = self._edges
-        edges = np.full((len(features), _N_EDGES + 1), np.inf)
-        for own, first, end in zip(edges, start[features], start[features + 1], strict=True):
-            n = min(end - first, _N_EDGES)
-            own[:n] = values[first : first + n]
+        at = start[features][:, None] + np.arange(_N_EDGES + 1)
+        exists = at < start[features + 1][:, None]
+        exists[:, -1] = False
+        edges = np.full(at.shape, np.inf)
+        edges[exists] = values[at[exists]]
         rows, sums = self._node.rows, 0.0
         for first in range(0, len(rows), self._step):
             part = slice(first, first + self._step)
