@@ -30,9 +30,9 @@ lo, hi
 
 Branch and bound
 ----------------
-`center_cuts.py` and `surrogate_cuts.py` evaluate each feature at a few candidate thresholds, called
-edges. :func:`bin_sums` adds up terms of the rows between the edges, in one pass. The sums give
-the criterion at the edges, and a bound of the criterion for the thresholds between two edges.
+`separating_cuts.py` and `surrogate_cuts.py` evaluate each feature at a few candidate thresholds,
+called edges. :func:`bin_sums` adds up terms of the rows between the edges, in one pass. The sums
+give the criterion at the edges, and a bound of the criterion for the thresholds between two edges.
 :func:`search_intervals` then searches those intervals whose bound is at least as good as the best
 cut so far. Only rows inside these intervals are sorted (:func:`rows_between`).
 
@@ -241,8 +241,9 @@ def search_intervals(bounds, features, best, search):
         Lower bound of the values of the cuts in each interval.
     features : int array, the feature of each row of `bounds`
     best : tuple (value, feature, threshold)
-    search : callable(position of the feature, interval) -> cut
-        It returns the best cut in an interval.
+    search : callable(position of the feature, interval, value of the best cut so far) -> cut
+        It returns the best cut in an interval, or a cut of value inf if none is as good as the
+        best one so far.
     """
     chosen = np.flatnonzero((bounds <= best[0]) & (bounds < np.inf))
     for interval in chosen[np.argsort(bounds.ravel()[chosen], kind="stable")].tolist():
@@ -250,7 +251,7 @@ def search_intervals(bounds, features, best, search):
         if bounds[i, j] > best[0]:
             break
         if (bounds[i, j], features[i]) <= best[:2]:
-            best = min(best, search(i, j))
+            best = min(best, search(i, j, best[0]))
     return best
 
 

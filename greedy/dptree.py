@@ -11,8 +11,8 @@ from tao_cluster.tree.tree import midpoint
 
 from .base import CostTree
 from .builder_input import BuilderInput
-from .center_cuts import edge_sums, fixed_labels_node
 from .growth import Cut, grow
+from .separating_cuts import edge_sums, fixed_labels_node
 
 # The cost of a row that a cut separates from its centre is bounded by the diameter of the centres
 # of the node to this power (lemma 3 and inequality 15 of the paper).

@@ -64,11 +64,11 @@ class Kauri(GreedyTree):
     (``python -m benchmarks.builders --memory`` measures it):
 
     ============================= =======================================================
-    sorted columns                at most 28 bytes per value of X, except for the most
+    sorted columns                at most 36 bytes per value of X, except for the most
                                   frequent value of each feature (zeros, in a sparse X)
     products of rows and clusters 8 (k + 1) bytes per row
     a dense embedding             one copy in double precision
-    peak while these are built    about 75 bytes per value in all
+    peak while these are built    about 83 bytes per value in all
     ============================= =======================================================
 
     Examples

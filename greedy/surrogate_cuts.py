@@ -188,7 +188,8 @@ class _Search:
             if keeps:
                 kept.append((edges, sums))
 
-        def search(i, interval):
+        def search(i, interval, most):
+            del most
             block, own = divmod(i, width) if keeps else (0, 0)
             edges, sums = kept[block] if keeps else self._sums(features[i : i + 1])
             return self._cut_between_edges(int(features[i]), interval, edges[own], sums[own])

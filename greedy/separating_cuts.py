@@ -1,0 +1,402 @@
+"""The cut of a node that separates centres at the least cost (IMM, EMN, ExGreedy, ExShallow)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tao_cluster._utils.jit import jit
+
+from .builder_input import nearest_two
+from .cuts import (
+    COARSE,
+    bin_sums,
+    first_best,
+    quantization_scale,
+    quantized,
+    search_intervals,
+)
+
+_SLACK = 1e-12  # lower bounds are reduced by this fraction, because floats are rounded
+_SUMS = 2**15  # number of sums that fit into the processor's cache together
+
+
+@dataclass(frozen=True, eq=False)
+class SeparationNode:
+    """A node of m rows and c reference centres, with the cost of separating rows from centres.
+
+    The criterion of a cut is ``unit * cost + factor * expected depth``, to be minimised. The cost
+    is the sum of the quantized excess costs of the rows that the cut separates from their centres.
+    If `distances` is None, the excess cost of a row is `excess`. Otherwise the row moves to the
+    nearest centre on its own side of the cut, and `excess`, the excess cost of its second nearest
+    centre, is only a lower bound.
+    """
+
+    rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the node
+    label: np.ndarray  # (m,) int64, the centre of each row, as a position in `centers`
+    excess: np.ndarray  # (m,) float64, quantized excess costs
+    centers: np.ndarray  # (c, d) float64, coordinates of the centres
+    center_ids: np.ndarray  # (c,) int64, numbers of the centres (columns of `distances`)
+    weight: np.ndarray  # (m,) float64, weights of the rows
+    scale: float  # factor by which costs are multiplied before they are rounded
+    cap: float  # largest quantized cost of a row
+    all_left: bool = True  # whether a cut may send all rows left although centres lie on its right
+    is_ratio: bool = False  # whether costs are divided by the smaller number of centres of a side
+    distances: np.ndarray | None = None  # (n, k) float64, cost of each row of X at each centre
+    second: np.ndarray | None = None  # (m,) int64, second nearest centre of each row
+    nearest: np.ndarray | None = None  # (m,) float64, distance to the nearest centre of the node
+    factor: float = 0.0  # weight of the expected depth
+    unit: float = 1.0
+    mass: np.ndarray | None = None  # (m,) float64, quantized weights; None if the factor is 0
+    used: np.ndarray | None = None  # (2, d) bool, [0, f] ([1, f]): the path goes left (right) at f
+
+    @property
+    def is_too_coarse(self):
+        """Whether the quantized excess cost of some row has too large a rounding error."""
+        return bool((self.excess < COARSE * np.maximum(self.weight, 1.0)).any())
+
+    @property
+    def alternatives(self):
+        """The arrays that give the costs of rows at other centres; empty without `distances`."""
+        if self.distances is None:
+            none = np.empty(0, np.int64)
+            return np.empty((0, 0)), none, np.empty(0), none, none
+        return self.distances, self.second, self.nearest, self.center_ids, self.rows
+
+    def criterion(self, cost, n_left, features, low=None, high=None):
+        """Return the criterion of some cuts, or lower bounds of it.
+
+        Parameters
+        ----------
+        cost : float64 array of shape (F, J), costs of J cuts per feature
+        n_left : int array of shape (J,), number of centres on the left of these cuts
+        features : int array of shape (F,)
+        low, high : float64 arrays of shape (F, J)
+            Smallest and largest possible mass of the rows on the left; not used if the factor is 0.
+            If the two differ, the result is a lower bound.
+        """
+        c, value = len(self.centers), cost * self.unit
+        if self.is_ratio:
+            # Dividing, instead of multiplying by the inverse, gives equal floats for equal ratios.
+            value /= np.minimum(n_left, c - n_left)
+        if self.factor > 0:
+            total = self.mass.sum()
+            if total > 0:
+                low, high = low / total, high / total
+            else:  # without rows, use the fraction of the centres
+                low = high = np.tile(n_left / c, (len(features), 1))
+            depth = np.empty(cost.shape)
+            _expected_depths(low, high, n_left, c, self.used[:, features].astype(float), depth)
+            value += self.factor * depth
+            value -= np.where(low < high, _SLACK * np.abs(value), 0.0)
+        return value
+
+
+def fixed_labels_node(points, rows, centers, all_left, is_ratio, cost_bound=np.inf):
+    """Return a node whose rows keep their labels, as in IMM and EMN.
+
+    A row that a cut separates from its centre costs its weight.
+
+    Parameters
+    ----------
+    points : BuilderInput
+    rows : int64 array, rows whose label is among `centers`
+    centers : int64 array, increasing
+    all_left : bool
+        Whether a cut may send all rows left although centres lie on its right.
+    is_ratio : bool
+        Whether the cost of a cut is divided by the number of centres on the smaller side (EMN).
+    cost_bound : float, optional
+        Upper bound of the cost of the best cut; see :func:`greedy.cuts.refined_cap`.
+
+    Returns
+    -------
+    SeparationNode
+    """
+    position = np.zeros(len(points.centers), np.int64)
+    position[centers] = np.arange(len(centers))
+    weight = points.weight[rows]
+    scale, cap = quantization_scale(weight.sum(), len(rows), cost_bound)
+    return SeparationNode(
+        rows=rows,
+        label=position[points.labels[rows]],
+        excess=quantized(np.ones(len(rows)), scale, weight, cap),
+        centers=points.centers[centers],
+        center_ids=centers,
+        weight=weight,
+        scale=scale,
+        cap=cap,
+        all_left=all_left,
+        is_ratio=is_ratio,
+    )
+
+
+def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
+    """Return a node whose rows belong to its nearest centre, as in ExGreedy and ExShallow.
+
+    Parameters
+    ----------
+    points : BuilderInput
+    rows : int64 array
+    centers : int64 array, increasing
+    factor : float, weight of the expected depth
+    path : sequence of (feature, is_left), branches from the root to the node
+    cost_bound : float, optional
+        Upper bound of the cost of the best cut; see :func:`greedy.cuts.refined_cap`.
+
+    Returns
+    -------
+    SeparationNode
+    """
+    weight, mass, unit = points.weight[rows], None, 1.0
+    label, second, nearest, gap, distance_range = nearest_two(points.distances, rows, centers)
+    scale, cap = quantization_scale(weight @ distance_range, len(rows), cost_bound)
+    if factor > 0:
+        weight_scale, _ = quantization_scale(weight.sum(), len(rows))
+        mass = quantized(np.ones(len(rows)), weight_scale, weight, np.inf)
+        # The unit turns costs into shares of the cost of the rows at their nearest centres. That
+        # cost counts as at least one quantization unit.
+        unit = 1.0 / max(scale * (weight @ nearest), 1.0)
+    used = np.zeros((2, points.n_features), bool)
+    for feature, is_left in path:
+        used[0 if is_left else 1, feature] = True
+    return SeparationNode(
+        rows=rows,
+        label=label,
+        excess=quantized(gap, scale, weight, cap),
+        centers=points.centers[centers],
+        center_ids=centers,
+        weight=weight,
+        scale=scale,
+        cap=cap,
+        distances=points.distances,
+        second=second,
+        nearest=nearest,
+        factor=float(factor),
+        unit=unit,
+        mass=mass,
+        used=used,
+    )
+
+
+def separating_cut(points, inverse, node, lo, hi):
+    """Find the best cut among those that separate some centres of a node, over features lo..hi-1.
+
+    The edges of a feature are the sorted coordinates of the c centres. A cut at a threshold in
+    [edge j, edge j + 1) leaves centres 0..j, in the order of the feature, on the left. A larger
+    threshold in this interval can reduce the cost at edge j at most by the costs of the rows inside
+    that belong to the left. For m rows, the sums take O(m c) time per feature (O(m log c) for many
+    centres) and O(c ** 2) time per feature.
+
+    Parameters
+    ----------
+    points : BuilderInput
+    inverse : int64 array, inverse index of `node.rows`
+    node : SeparationNode
+    lo, hi : int
+
+    Returns
+    -------
+    (value, feature, threshold); the feature is -1 if no cut separates two centres
+    """
+    coordinates, features = np.ascontiguousarray(node.centers[:, lo:hi].T), np.arange(lo, hi)
+    order = np.argsort(coordinates, axis=1, kind="stable")
+    rank, edges = np.argsort(order, axis=1), np.take_along_axis(coordinates, order, axis=1)
+    sums = edge_sums(points, inverse, node, edges, rank, lo)
+    best, bounds = _cuts_at_edges(node, edges, sums, features)
+
+    def search(i, j, most):
+        return _cut_between_edges(points, node, lo + i, j, edges[i], rank[i], most)
+
+    return search_intervals(bounds, features, best, search)
+
+
+def edge_sums(points, inverse, node, edges, rank, lo):
+    """Sum the excess costs of the rows at every edge j of the features lo, lo + 1, and so on.
+
+    The last edge is not evaluated, since no centres lie on its right.
+
+    Parameters
+    ----------
+    edges : float64 array of shape (F, c), thresholds in increasing order
+    rank : int64 array of shape (F, c), position of each centre, sorted by the feature
+
+    Returns
+    -------
+    cost : float64 array of shape (F, c - 1)
+        Excess costs of the rows that the cut at edge j separates from their centres.
+    savable : float64 array of shape (F, c - 1)
+        The largest reduction of `cost` that a threshold between edges j and j + 1 can achieve.
+    beyond : float64 array of shape (F, c - 1)
+        Excess costs of all rows whose centres lie above edge j.
+    mass : float64 array of shape (F, c)
+        Mass of the rows up to edge j; zeros if the node has no masses.
+    """
+    (n_features, c), terms = edges.shape, node.excess[:, None]
+    if node.mass is not None:
+        terms = np.column_stack([node.excess, node.mass])
+    cost, savable = np.zeros((2, n_features, c - 1))
+    mass, width = np.zeros((n_features, c)), max(1, _SUMS // (c + 1) ** 2)
+    totals = np.bincount(node.label, node.excess, c)
+    for start in range(0, n_features, width):
+        some = np.arange(start, min(start + width, n_features))
+        args = (points, node.rows, inverse, lo + some, edges[some], terms)
+        sums = bin_sums(*args, group=node.label, n_groups=c)
+        excess, is_left = sums[..., 0], rank[some][:, :, None] <= np.arange(c - 1)
+        # above[f, l, j] is the sum over the rows of label l whose value of feature f is above edge
+        # j. The cut at an edge separates two kinds of rows from their centres: rows above the edge
+        # whose centre is on the left, and the other rows whose centre is on the right.
+        above = np.cumsum(excess[:, :, :0:-1], axis=2)[:, :, ::-1][:, :, : c - 1]
+        cost[some] = np.where(is_left, above, totals[:, None] - above).sum(axis=1)
+        savable[some] = np.where(is_left, excess[:, :, 1:c], 0).sum(axis=1)
+        mass[some] = np.cumsum(sums[..., -1].sum(axis=1), axis=1)[:, :c]
+    by_rank = np.take_along_axis(np.tile(totals, (n_features, 1)), np.argsort(rank, axis=1), 1)
+    return cost, savable, totals.sum() - np.cumsum(by_rank, axis=1)[:, :-1], mass
+
+
+def _cuts_at_edges(node, edges, sums, features):
+    """Return the best cut at an edge, and a lower bound of the criterion for each interval.
+
+    Interval j contains the thresholds from edge j up to, but without, edge j + 1. The bound of an
+    empty interval is infinite.
+
+    The costs at edges are exact only if the node has no `distances`. Otherwise they are lower
+    bounds, and the returned cut has the feature -1. If `node.all_left` is False, an edge with
+    cost == beyond > 0 (see :func:`edge_sums`) is not evaluated here, because all rows may lie on
+    its left. The search of the interval that begins at this edge evaluates it.
+
+    Returns
+    -------
+    best : tuple (value of the criterion, feature, threshold)
+    bounds : float64 array of shape (F, c - 1)
+    """
+    cost, savable, beyond, mass = sums
+    n_left, low, high = np.arange(1, edges.shape[1]), mass[:, :-1], mass[:, 1:]
+    is_no_cut = edges[:, :-1] == edges[:, 1:]
+    bounds = node.criterion(cost - savable, n_left, features, low, high)
+    bounds[is_no_cut] = np.inf
+    if node.distances is None:
+        if not node.all_left:
+            is_no_cut |= (cost == beyond) & (beyond > 0)
+        values = node.criterion(cost, n_left, features, low, low)
+        values[is_no_cut] = np.inf
+        i, j = divmod(int(values.argmin()), values.shape[1])
+        if values[i, j] < np.inf:
+            return (float(values[i, j]), int(features[i]), float(edges[i, j])), bounds
+    return (np.inf, -1, np.inf), bounds
+
+
+def _cut_between_edges(points, node, feature, j, edges, rank, most):
+    """Return the best cut of a feature with a threshold in [edges[j], edges[j + 1]).
+
+    If no such cut can be as good as the value `most`, the result is no cut, with feature -1.
+    """
+    values, low = points.column(node.rows, feature), edges[j]
+    rows, change = np.empty(len(values) + 1, np.int64), np.empty(len(values))
+    masses = np.empty(0) if node.mass is None else node.mass
+    terms = (node.label, node.excess, node.weight, masses)
+    args = (terms, node.alternatives, (node.scale, node.cap), rows, change)
+    n, n_left, first, least, *span = _costs_between(values, low, edges[j + 1], rank <= j, *args)
+    one, (low_mass, high_mass) = np.array([feature]), np.reshape(span, (2, 1, 1))
+    if node.criterion(np.array([[least]]), np.array([j + 1]), one, low_mass, high_mass) > most:
+        return np.inf, -1, np.inf
+    inside, change = rows[:n], change[:n]
+    values_inside = values[inside]
+    order = np.argsort(values_inside, kind="stable")
+    cost = np.cumsum(np.append(first, change[order]))
+    mass = cost
+    if node.mass is not None:
+        mass = np.cumsum(np.append(span[0], masses[inside[order]]))
+    n_centers = np.full(len(cost), j + 1)
+    (found,) = node.criterion(cost[None], n_centers, one, mass[None], mass[None])
+    if not node.all_left:  # a row must stay on the right, unless no row is parted from its centre
+        found[(cost > 0) & (n_left + np.arange(len(cost)) == len(values))] = np.inf
+    return first_best(found, feature, np.append(low, values_inside[order]))
+
+
+@jit
+def _costs_between(values, low, high, is_left, terms, alternatives, unit, inside, change):
+    """Find the rows inside the interval (low, high), and what they change in the cost of a cut.
+
+    Only the rows inside and those that a cut at `low` separates from their centres are looked at.
+    The excess cost of such a row is `excess` if it keeps its label (`distances` has no rows) or if
+    its second nearest centre lies on the other side than its nearest centre. Otherwise the row
+    moves to the nearest centre of the other side.
+
+    Returns
+    -------
+    n : int
+        Number of rows inside. Their positions are written to `inside` (which has one element more
+        than there are rows), and to `change` by how much the cost grows when each goes left.
+    n_left : int, number of rows whose value is at most `low`
+    cost : float, cost of the cut at `low`
+    least : float, lower bound of the cost of a cut in the interval
+    least_mass, most_mass : float
+        Mass of the rows whose value is at most `low`, and below `high`; 0 if `mass` is empty.
+    """
+    label, excess, weight, mass = terms
+    distances, second, nearest, center_ids, row_numbers = alternatives
+    scale, cap = unit
+    n, n_left, least_mass, most_mass = 0, 0, 0.0, 0.0
+    for r in range(values.shape[0]):  # no `if`, since the processor could not predict the branches
+        value = values[r]
+        inside[n] = r
+        n += ((value <= low) != is_left[label[r]]) | ((value > low) & (value < high))
+        n_left += value <= low
+    for r in range(mass.shape[0]):
+        least_mass += mass[r] if values[r] <= low else 0.0
+        most_mass += mass[r] if values[r] < high else 0.0
+    n_inside, total, savable = 0, 0.0, 0.0
+    for i in range(n):
+        r = inside[i]
+        goes_left, cost = is_left[label[r]], excess[r]
+        if distances.shape[0] and is_left[second[r]] == goes_left:
+            least = np.inf
+            for c in range(center_ids.shape[0]):
+                if is_left[c] != goes_left:
+                    least = min(least, distances[row_numbers[r], center_ids[c]])
+            cost = min(np.rint(np.rint((least - nearest[r]) * scale) * weight[r]), cap)
+        if (values[r] <= low) != goes_left:
+            total += cost
+        if low < values[r] < high:
+            inside[n_inside] = r
+            change[n_inside] = -cost if goes_left else cost
+            savable += cost if goes_left else 0.0
+            n_inside += 1
+    return n_inside, n_left, total, total - savable, least_mass, most_mass
+
+
+@jit
+def _expected_depths(low, high, n_left, n_centers, used, out):
+    """Write the estimated average leaf depth (WAD) of J cuts for each of F features to `out`.
+
+    The algorithms are EvalWAD and EvalDExp of Laber, Murtinho & Oliveira (2023), algorithms 2 and
+    3. WAD is the weighted average depth of the leaves below the node of the cut. The estimate
+    assumes that every further node divides its rows and centres in the proportions of this cut. The
+    number of centres is rounded: of K centres the left side gets ceil(K n_left / n_centers), at
+    least 1 and at most K - 1.
+
+    Parameters
+    ----------
+    low, high : float64 arrays of shape (F, J)
+        Range of the fraction of the rows that go left. If low < high, the result is a lower bound
+        for all fractions in this range.
+    n_left : int array of shape (J,), number of centres on the left
+    n_centers : int, number of centres in the node
+    used : float64 array of shape (2, F)
+        used[0, f] is 1 if the left branch makes an earlier condition on the path redundant, else 0;
+        used[1, f] is the same for the right branch.
+    out : float64 array of shape (F, J)
+    """
+    table = np.empty(n_centers + 1)
+    for f in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            table[1] = 0.0
+            for k in range(2, n_centers + 1):
+                k_left = min(max((k * n_left[j] + n_centers - 1) // n_centers, 1), k - 1)
+                left, right = table[k_left], table[k - k_left]
+                if k == n_centers:
+                    left, right = left - used[0, f], right - used[1, f]
+                at_low = low[f, j] * left + (1.0 - low[f, j]) * right
+                at_high = high[f, j] * left + (1.0 - high[f, j]) * right
+                table[k] = 1.0 + min(at_low, at_high)  # linear in the fraction: least at an end
+            out[f, j] = table[n_centers]
