@@ -207,15 +207,6 @@ def test_names_of_columns(X):
     assert list(model.get_feature_names_out()) == [f"taoclustering{k}" for k in range(3)]
 
 
-def test_distances_come_as_frames_on_request(X):
-    frame = pd.DataFrame(X, index=np.arange(len(X)) + 7)
-    plain, model = small().fit(frame), small().set_output(transform="pandas")
-    for found in (model.fit_transform(frame), model.transform(frame)):
-        np.testing.assert_array_equal(found, plain.transform(frame))
-        assert list(found) == list(model.get_feature_names_out())
-        assert list(found.index) == list(frame.index)
-
-
 def test_input_is_not_altered(X):
     before, weight = X.copy(), np.ones(len(X))
     small().fit(X, sample_weight=weight)

@@ -23,6 +23,7 @@ from sklearn.datasets import load_iris
 import greedy
 import tao_cluster
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, load
+from tao_cluster.measures import adjusted_rand_index
 
 N_QUICK, N_SLOW = 34, 400
 PACKAGES = tuple(str(Path(package.__file__).parent) for package in (greedy, tao_cluster))
@@ -102,6 +103,8 @@ def draw(seed):
     if explains_labels:
         settings |= {"objective": "labels", "init": "auto"}
         rows["y"] = np.array(["a", "b", "c"])[rng.integers(3, size=len(rows["X"]))]
+    if isinstance(model, greedy.MixtureTree):
+        rows.pop("sample_weight", None)  # scikit-learn's mixtures take no weights
     takes_sparse = model.__class__ is not greedy.MixtureTree and "standardize" not in settings
     if rng.random() < 0.2 and takes_sparse and settings.get("objective") != "kmedians":
         rows["X"] = sp.csr_matrix(rows["X"])
@@ -250,7 +253,8 @@ def test_other_factors_of_weights_change_no_cluster(seed):
         pytest.skip("the penalty method decides between equal numbers of wrong labels by rounding")
     factor = 1 / 150 if seed % 2 else 3.7e9
     again = weighted(given, factor)
-    np.testing.assert_array_equal(again.labels_, model.labels_)
+    # Rounding may exchange the numbers of clusters whose reference centres are equal.
+    assert adjusted_rand_index(again.labels_, model.labels_) == pytest.approx(1)
     # Standardised columns of float32 are rounded to float32.
     precision = 1e-9 if given.rows["X"].dtype == np.float64 else 1e-6
     factor = 1 if isinstance(model, WEIGHTLESS) else factor
@@ -386,10 +390,11 @@ def test_parameters_make_the_same_estimator(seed):
 
 @pytest.mark.parametrize("cls", ESTIMATORS.values())
 def test_distances_come_in_the_container_that_is_asked_for(cls):
-    X = np.random.default_rng(0).normal(size=(30, 2))
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), range(7, 37), ["a", "b"])
+    plain = cls(2, random_state=0).fit(X)
+    expected = pd.DataFrame(plain.transform(X), X.index, plain.get_feature_names_out())
     model = cls(2, random_state=0).set_output(transform="pandas")
-    for table in (model.fit_transform(X), model.transform(X)):
-        assert table.columns.tolist() == model.get_feature_names_out().tolist()
+    for found in (model.fit_transform(X), model.transform(X)):
+        pd.testing.assert_frame_equal(found, expected)
     with config_context(transform_output="pandas"):
-        pd.testing.assert_frame_equal(cls(2, random_state=0).fit(X).transform(X), table)
-    np.testing.assert_array_equal(cls(2, random_state=0).fit(X).transform(X), table)
+        pd.testing.assert_frame_equal(plain.transform(X), expected)

@@ -209,14 +209,6 @@ def test_noise_does_not_count():
     assert all(name is None for name in explained().fit(IRIS.data, named).free_labels_[::7])
 
 
-def test_weight_two_is_the_row_twice(rng):
-    repeats = rng.integers(0, 3, 150)
-    weighted = explained().fit(IRIS.data, NAMES, sample_weight=repeats.astype(float))
-    repeated = explained().fit(np.repeat(IRIS.data, repeats, axis=0), np.repeat(NAMES, repeats))
-    assert weighted.tree_ == repeated.tree_
-    assert weighted.cost_increase_ == repeated.cost_increase_
-
-
 @pytest.mark.slow
 def test_sparse_rows_paths_goals_and_standardised_columns():
     X, y = load_digits().data[::3], load_digits().target[::3]
