@@ -51,7 +51,7 @@ _WIDTH = 0.4
 _PATIENCE = 30  # the search ends after this many random changes per test without a better tree
 # Regrowth ends after this multiple of the passes of a search, also if it still helps.
 _OVERTIME = 1.5
-_FIRST_SHARE = 0.25  # share of the passes for all starts together; the best start gets the others
+_FIRST_SHARE = 0.5  # share of the passes for all starts together; the best start gets the others
 
 
 def path(fit, goal):

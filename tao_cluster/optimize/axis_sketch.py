@@ -31,8 +31,8 @@ _BITS = 30  # costs of rows are rounded to multiples of about 2 ** -30 of the fr
 _CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long as one pass
 _JOINT = 8  # a joint pass takes about as long as this many passes
 # A search makes joint passes if it allows at most this many leaves per cluster. With more leaves,
-# the centres depend less on each test.
-_FEW_LEAVES = 2.0
+# such passes lower the cost of the fitted rows, but raise that of new rows.
+_FEW_LEAVES = 1.5
 _MOST_DECOMPOSED = 4 * 10**6  # directions are computed from at most about this many values
 # Savings below this share of the cost of the free clustering are rounding errors of sums.
 _NOISE = 1e-12
