@@ -1,15 +1,32 @@
-"""L1-regularised logistic regression by proximal Newton steps on working sets of features."""
+"""L1-regularised logistic regression by proximal Newton steps on working sets of features.
 
-from dataclasses import dataclass, replace
+The solver minimises, over weights w and a bias b,
+
+    F = sum_n c_n log(1 + exp(-y_n m_n)) + sum_j p_j |w_j|,    m_n = w.x_n + b,
+
+with signs y_n, weights c_n of rows and penalties p_j. Let r_n and h_n be the first and the second
+derivative of the loss of row n by its margin m_n. A step of Newton's method in b alone would be
+-s = -sum r / sum h. The bias is eliminated from the second-order model of F at (w, b):
+
+    g_j = sum_n (r_n - s h_n) x_nj,    H = sum_n h_n (x_n - a)(x_n - a)',    a = sum h x / sum h,
+    d = argmin g.d + d.H d / 2 + sum_j p_j |w_j + d_j|,
+
+and the margins change by d.(x_n - a) - s times the length of the step. The numbers
+u_n = q |r_n - s h_n| / c_n are a feasible point of the dual problem if |s| < 1, for any q <= 1 with
+q |g_j| <= p_j. The duality gap is F minus the sum of c_n times the entropy of u_n.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from .._utils.matrices import as_array, canonical_csr, ranges
 from .._utils.options import Part
 from ..tree import Split
-from . import newton_loss, newton_model
 from .base import NodeSolver, Status
-from .newton_data import Storage, add_rows, deviations, products
-from .newton_loss import CURVATURE, MARGIN, RESIDUAL
+from .newton_kernels import add_rows, extract, minimise, minimise_by_columns
 
 # Without a penalty, the loss has no minimum if a test separates the rows without errors. Each
 # column therefore has a least penalty. It is the share `_MIN_PRICE` of the penalty above which all
@@ -18,58 +35,61 @@ from .newton_loss import CURVATURE, MARGIN, RESIDUAL
 _MIN_PRICE = 1e-6
 _OWN_SHARES = 1e-7, 1e-3
 
-_MAX_STEPS = 200
-_MOST_SHARE = 1e8  # limit of `share` in `_rounding`, which avoids overflow
-_FAR = 0.6  # relative duality gap above which a start with many weights is replaced by zero
-_MAX_FAILURES = 5  # the solver stops after this many steps in a row without a decrease
-_PATIENCE = 10  # number of steps without progress after which double precision is used
-# After a step shorter than this (the full step is 1), the next model gets more curvature than the
-# loss, so that its step is shorter from the start.
-_SHORT = 0.6
-_FORGET = 0.3  # factor by which each step reduces the curvature that `_learn` stored
-_BIG = 0.1  # extra curvature stays while the predicted decrease exceeds this share of the loss
+_MAX_STEPS = 400
+_MAX_FAILURES = 4  # the solver stops after this many steps in a row without a decrease
+_UNIT_BITS = 960  # units of columns are 2 ** -960 to 2 ** 960, so that quotients are finite
+_CONSTANT = 1e-12  # columns that vary less than this share of their mean are constant
+_DENSE_SHARE = 0.1  # sparse columns with more non-zeros than this share are stored as an array
+_BLOCK_ROWS = 512
 
-# Columns of X replace the Gram matrix if a model has more features than the first number, and also
-# more than the second number times the share of non-zero values in X.
-_ALWAYS_GRAM = 200
-_GRAM_PER_DENSITY = 6000
-
-# Features that violate the optimality conditions join a working set in each step: at most 64, or
-# half as many as have a weight if that is more. More of them hardly save a step, and a Gram matrix
-# grows with the square of their number.
-_MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
-# A feature of weight 0 joins the working set if the absolute derivative of the loss by its weight
-# exceeds this share of its penalty. If the derivative exceeds the whole penalty, the optimality
-# conditions are violated, and that may be so after the next step.
-_NEARLY = 0.95
-# A model is corrected and used again if the decrease that it predicted for its step was less than
-# this share of the decrease predicted for the step before.
-_KEEP = 0.3
+# The gradient of all features is computed when the gap over the working set is at most the first
+# share of the tolerance, or the second share of the last gap over all features.
+_ENOUGH, _PROGRESS = 0.5, 0.5
+# Features join the working set if the absolute derivative of the loss by their weight exceeds the
+# share `_NEARLY` of their penalty: at most 64 at a time, or half as many as have a weight.
+_NEARLY, _MOST_NEW, _NEW_SHARE = 0.95, 64, 0.5
+_FEW = 20  # up to this many features are all in the working set
+# A start with more weights than this and a larger relative gap than `_FAR` is replaced by zero.
+_MANY, _FAR = 200, 0.6
+_MOST_GRAM = 150  # with more sparse features, columns replace the Gram matrix
 
 # The second derivatives are summed over a sample of the rows: at least 1000 rows and 10 per
 # feature of the model. Up to 200 rows per feature are used if that takes about as long as a pass
 # over the data.
-_MIN_SAMPLE = 1000
-_SAMPLE_PER_FEATURE = 10
-_MOST_PER_FEATURE = 200
-_SAMPLE_WORK = 10.0
+_MIN_SAMPLE, _SAMPLE_PER_FEATURE, _MOST_PER_FEATURE, _SAMPLE_WORK = 1000, 10, 200, 10.0
+# This share is added to the second derivatives, so that rounding errors of products in single or
+# double precision cannot make them indefinite.
+_RIDGE = {np.float32: 1e-5, np.float64: 1e-12}
+# This share of the total curvature is added to each second derivative. Otherwise it would be 0 if a
+# single row had all the curvature, because the bias is eliminated.
+_TRACE = 1e-18
+# A model is corrected (BFGS) and used again if the decrease that it predicted for its step was less
+# than this share of the decrease predicted for the step before.
+_KEEP = 0.3
+
+# A warm start gets the bias at which a Newton step in the bias is smaller than `_SMALL_SHIFT`.
+_MAX_SHIFTS, _SMALL_SHIFT = 50, 0.01
+_ARMIJO, _MAX_HALVINGS = 0.01, 30
+_ROUNDING = 1e-14  # a step may raise the objective by this share, which is a rounding error
+# After a step shorter than `_SHORT` (the full step is 1), models get more curvature than the loss,
+# while the predicted decrease exceeds the share `_BIG` of the loss.
+_SHORT, _BIG = 0.6, 0.1
 
 
 @dataclass(frozen=True)
 class Newton(Part, NodeSolver):
     """Proximal Newton solver with working sets, warm starts and instance weights.
 
-    The method is newGLMNET (Yuan, Ho & Lin 2012) on a working set of features. Each step computes
-    the gradient of all features. Features with a weight and the worst violators of the optimality
-    conditions form the working set. Coordinate descent minimises the second-order model of the loss
-    over it, with the free threshold eliminated. It uses a Gram matrix, or columns of X if there are
-    many sparse features.
+    The method is newGLMNET (Yuan, Ho & Lin 2012) on a working set of features: those with a weight
+    and the worst violators of the optimality conditions. Coordinate descent minimises the
+    second-order model of the loss over it, with the free threshold eliminated. It uses a Gram
+    matrix, or columns of X if there are many sparse features. When the working set is solved, the
+    gradient of all features is computed, and further features join.
 
-    Three approximations make a step about as cheap as one or two passes over the rows. They are
-    safe because each step is judged by the exact objective. First, the curvature is summed over a
-    sample of the rows. Second, a model that predicts well is corrected (BFGS) instead of rebuilt.
-    Third, the model is minimised only approximately. If steps are too long, the next model has a
-    larger curvature for misclassified rows (Jaakkola & Jordan 2000).
+    Two approximations save time. They are safe because each step is judged by the exact objective.
+    First, the curvature is summed over a sample of the rows. Second, a model that predicts well is
+    corrected (BFGS) instead of rebuilt. If steps are too long, the next model has a larger
+    curvature for misclassified rows (Jaakkola & Jordan 2000).
 
     Parameters
     ----------
@@ -80,8 +100,8 @@ class Newton(Part, NodeSolver):
     Notes
     -----
     *Warm starts.* A warm start with a small enough gap is returned unchanged. It is replaced by
-    zero if it has more weights than rows, or weights for most of many features far from the
-    optimum.
+    zero if its objective is larger than that of zero weights, if it has more weights than rows, or
+    if it has more than 200 weights far from the optimum.
 
     *Tiny strengths.* The loss of separable rows has no minimum without a penalty. The strength for
     a column is therefore at least about a millionth of the strength above which all weights are
@@ -89,21 +109,8 @@ class Newton(Part, NodeSolver):
     strength computed for the column itself. The duality gap is that of the problem with the raised
     strengths.
 
-    *Precision.* X is stored in single precision, shifted by about the mean of each column and
-    scaled by a power of two. Sums use double precision. If single precision could hide an error of
-    the size of the gap, or makes no progress (nearly equal columns, distant rows), the rows of the
-    node are copied in double precision.
-
-    *Memory:*
-
-    ====================================  ==========================================================
-    X, once per fit                       4 bytes per value; 6 or 8 bytes per non-zero value of data
-                                          that are more than half zeros
-    rows of a node, if X is sparse        a copy per thread, for nodes of at most a quarter of all
-    rows of a node in a refit             a copy of the features of the node, dense if more than a
-                                          tenth of their values are non-zero
-    per row                               about 100 bytes
-    ====================================  ==========================================================
+    *Memory.* A dense X is not copied. Each call of the solver copies the working set of its rows in
+    double precision (a sparse X: all features of its rows).
     """
 
     tol: float = 1e-3
@@ -112,106 +119,194 @@ class Newton(Part, NodeSolver):
     deterministic = True
 
     def bind(self, X):
-        """Store X by rows; see :class:`BoundSolver`."""
-        return _BoundNewton(self.tol, Storage.from_matrix(X))
+        """Compute the mean and the scale of each column; see :class:`BoundSolver`."""
+        if sp.issparse(X):
+            X = sp.csr_matrix(canonical_csr(X))
+        low, high = ranges(X)
+        origin = np.zeros(X.shape[1]) if sp.issparse(X) else X.mean(axis=0, dtype=np.float64)
+        reach = np.maximum(high - origin, origin - low)
+        varies = reach > _CONSTANT * np.abs(origin)
+        bits = np.log2(reach, out=np.zeros_like(reach), where=varies)
+        unit = np.exp2(np.clip(np.round(bits), -_UNIT_BITS, _UNIT_BITS))
+        return _BoundNewton(self.tol, X, origin, np.where(varies, 1.0 / unit, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class _BoundNewton:
-    """Solver for the rows of X in single precision, or in double precision if a node needs it."""
+    """The solver with the data of one fit.
+
+    Parameters
+    ----------
+    tol : float
+    X : array or CSR matrix of shape (n, d)
+    origin : float64 array of shape (d,)
+        The mean of each column; 0 if X is sparse.
+    scale : float64 array of shape (d,)
+        Factor of each column, after the subtraction of its origin: 1 over a power of two near its
+        largest absolute value, and 0 for a constant column.
+    """
 
     tol: float
-    storage: Storage
+    X: Any
+    origin: np.ndarray
+    scale: np.ndarray
 
     def solve(self, problem):
         """Solve one node to the relative duality gap `tol`; see :class:`BoundSolver`."""
-        rows = np.asarray(problem.rows, dtype=np.int64)
-        features, warm_start = problem.features, problem.warm_start
-        if features is not None:
-            features = np.asarray(features, dtype=np.int64)
-        start, is_complete = self._start(warm_start, features)
-        if features is None:
-            storage, at = self.storage, rows
-        else:
-            storage, at = self.storage.block(rows, features), np.arange(len(rows))
-        descent = _descent(storage, at, problem)
-        descent.start(*start)
-        status, moved = descent.run(self.tol)
-        if not status.converged:
-            if moved:
-                start = descent.solution()
-            n_steps, storage = status.steps, self.storage.precise(rows, features)
-            descent = _descent(storage, np.arange(len(rows)), problem)
-            descent.start(*start)
-            status, moved_again = descent.run(self.tol)
-            status, moved = replace(status, steps=status.steps + n_steps), moved or moved_again
-        if warm_start is not None and not moved and is_complete:
-            return warm_start, status
-        w, bias = descent.solution()
-        w = w / storage.unit
+        every = problem.features is None
+        features = np.arange(len(self.origin)) if every else np.asarray(problem.features, np.int64)
+        origin, scale = self.origin[features], self.scale[features]
+        rows = _Rows.from_matrix(
+            self.X, np.asarray(problem.rows, np.int64), features, origin, scale
+        )
+        factors = 1.0 if problem.factors is None else problem.factors
+        descent = _Descent(rows, problem.goes_right, problem.weight, problem.strength * factors)
+        start, is_complete = problem.warm_start, False
+        if start is not None:
+            full = np.zeros(len(self.origin))
+            full[start.indices] = start.weights
+            is_complete = np.count_nonzero(full) == np.count_nonzero(full[features])
+            w = full[features]
+            unit = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+            descent.start(w * unit, w @ origin - start.threshold)
+        status = descent.run(self.tol)
+        if is_complete and not descent.has_moved:
+            return start, status
+        w = descent.w * scale
         used = np.flatnonzero(w)
-        indices = used if features is None else features[used]
-        threshold = float(w @ storage.origin - bias)
-        return Split(indices.astype(np.int32), w[used], threshold), status
-
-    def _start(self, warm_start, features):
-        """Return the weights and bias of a warm start, and whether all its weights are allowed.
-
-        The result is ((weights, bias), is_allowed); allowed weights are those on `features`.
-
-        The weights are in the units of the storage. The bias is None if there is no warm start.
-        """
-        storage = self.storage
-        w, bias = np.zeros(len(storage.origin)), None
-        if warm_start is None:
-            return (w if features is None else w[features], bias), True
-        w[warm_start.indices] = warm_start.weights
-        kept = slice(None) if features is None else features
-        is_complete = np.count_nonzero(w) == np.count_nonzero(w[kept])
-        w = w[kept]
-        bias = w @ storage.origin[kept] - warm_start.threshold
-        return (w * storage.unit[kept], bias), is_complete
+        threshold = float(w @ origin - descent.bias)
+        return Split(features[used].astype(np.int32), w[used], threshold), status
 
 
-def _descent(storage, rows, problem):
-    factors = 1.0 if problem.factors is None else problem.factors
-    price = problem.strength * factors / storage.unit
-    return _Descent(storage, rows, problem.goes_right, problem.weight, price)
+# ---------------------------------------------------------------- rows of a node
+
+
+class _Rows(NamedTuple):
+    """Some features of the rows of a node: X[rows][:, features] minus `origin`, times `scale`.
+
+    Parameters
+    ----------
+    X : array, or the CSC matrix of these rows and features, scaled
+    rows, features : int64 arrays of shape (m,) and (k,)
+    origin, scale : float64 arrays of shape (k,)
+    """
+
+    X: Any
+    rows: np.ndarray
+    features: np.ndarray
+    origin: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def from_matrix(cls, X, rows, features, origin, scale):
+        """Return the rows of a matrix; those of a CSR matrix are copied as columns."""
+        if sp.issparse(X):
+            part = X[rows]
+            part = (part if len(features) == X.shape[1] else part[:, features]).tocsc()
+            data = part.data * np.repeat(scale, np.diff(part.indptr))
+            X = sp.csc_matrix((data, part.indices, part.indptr), part.shape)
+        return cls(X, rows, features, origin, scale)
+
+    def columns(self, some):
+        """Return some of the columns: array of shape (m, len(some)), or CSC matrix."""
+        if not sp.issparse(self.X):
+            return self._dense(self.rows, some)
+        part = self.X if len(some) == self.X.shape[1] else self.X[:, some]
+        is_filled = part.nnz > _DENSE_SHARE * part.shape[0] * part.shape[1]
+        return part.toarray(order="F") if is_filled else part
+
+    def _dense(self, rows, some):
+        out = np.empty((len(some), len(rows)))
+        extract(self.X, rows, self.features[some], self.origin[some], self.scale[some], out)
+        return out.T
+
+    def sums(self, factor):
+        """Return the sum of the rows, each times its factor: float64 array of shape (k,)."""
+        if sp.issparse(self.X):
+            return self.X.T @ factor
+        total = np.zeros(self.X.shape[1])
+        add_rows(self.X, self.rows, factor, total)
+        return (total[self.features] - self.origin * factor.sum()) * self.scale
+
+    def deviations(self, weight):
+        """Return the weighted sum of the absolute deviations from the mean, per column."""
+        total, k = weight.sum(), len(self.features)
+        center = self.sums(weight / total)
+        if sp.issparse(self.X):
+            size = np.repeat(np.abs(center), np.diff(self.X.indptr))
+            change = np.abs(self.X.data - np.repeat(center, np.diff(self.X.indptr))) - size
+            X = sp.csc_matrix((change, self.X.indices, self.X.indptr), self.X.shape)
+            return total * np.abs(center) + X.T @ weight
+        out = np.zeros(k)
+        for start in range(0, len(weight), _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
+            out += weight[part] @ np.abs(self._dense(self.rows[part], np.arange(k)) - center)
+        return out
+
+
+def _joined(block, other):
+    """Return the columns of two matrices, as an array or, if both are sparse, a CSC matrix."""
+    if block.shape[1] == 0:
+        return other
+    if sp.issparse(block) and sp.issparse(other):
+        return sp.hstack([block, other], format="csc")
+    return np.concatenate([as_array(block).T, as_array(other).T]).T  # columns are contiguous
+
+
+# ---------------------------------------------------------------- the loss
+
+
+class _State(NamedTuple):
+    """The loss and its derivatives at some margins.
+
+    Parameters
+    ----------
+    margin : float64 array of shape (m,)
+    loss : float, total loss
+    residual, curvature : float64 arrays of shape (m,)
+        First and second derivative of the loss of each row by its margin.
+    total : float, sum of the curvature
+    shift : float
+        Sum of the residuals divided by the sum of the curvature. Newton's method subtracts it from
+        the bias.
+    """
+
+    margin: np.ndarray
+    loss: float
+    residual: np.ndarray
+    curvature: np.ndarray
+    total: float
+    shift: float
+
+    @classmethod
+    def at(cls, margin, sign, weight):
+        """Return the state at some margins."""
+        signed, losses = sign * margin, _losses(margin, sign)
+        wrong = weight * np.exp(-signed - losses)  # weight times the probability of the other side
+        residual, curvature = -sign * wrong, wrong * np.exp(-losses)
+        total = float(curvature.sum())
+        slope = float(residual.sum())
+        shift = slope / total if total > 0 else np.copysign(np.inf, slope)
+        return cls(margin, float(weight @ losses), residual, curvature, total, shift)
+
+    @property
+    def balanced(self):
+        """Residuals after a Newton step in the bias, to first order: their sum is 0."""
+        return self.residual - self.shift * self.curvature if self.total > 0 else self.residual
+
+
+def _losses(margin, sign):
+    """Return log(1 + exp(-sign * margin)) without overflow."""
+    size = np.abs(margin)
+    return np.log1p(np.exp(-size)) + 0.5 * (size - sign * margin)
+
+
+def _entropies(share):
+    low, high = np.maximum(share, 1e-300), np.minimum(share, 1.0 - 1e-16)
+    return -share * np.log(low) - (1.0 - high) * np.log1p(-high)
 
 
 # ---------------------------------------------------------------- steps
-
-
-@dataclass
-class _Model:
-    """Second-order model of the loss over some features, and the last step that it led to."""
-
-    features: np.ndarray  # (k,) int64, increasing numbers of the columns in the model
-    # (k, k) array of second derivatives of the loss by the weights; or, if many features would make
-    # this array large, a tuple with the values of the features from which they can be computed
-    matrix: np.ndarray | tuple
-    slope: np.ndarray  # (k,), derivatives of the loss by the weights at the start of the step
-    is_exact: bool  # whether the second derivatives are summed over all rows, not over a sample
-    predicted: float  # predicted decrease of the objective by the last step, to first order
-    careful: bool  # whether curvature was added to that of the loss, which makes the step shorter
-    # (m,) float64, for each row of the node: second derivative of its loss by its margin, or a
-    # larger value
-    curvature: np.ndarray
-    change: np.ndarray | None = None  # (k,), change of the weights that minimises the model
-    size: float = 1.0  # length of the last step, relative to `change`
-    # Whether the last step had its full length and predicted less than the share `_KEEP` of the
-    # decrease that was predicted for the step before.
-    is_fast: bool = False
-
-    @property
-    def by_columns(self):
-        """Whether the model uses columns of X instead of a Gram matrix."""
-        return isinstance(self.matrix, tuple)
-
-    @property
-    def may_stay(self):
-        """Whether a corrected copy of the model is likely to predict the next step well."""
-        return self.is_fast and not (self.careful or self.by_columns)
 
 
 class _Descent:
@@ -219,302 +314,316 @@ class _Descent:
 
     Parameters
     ----------
-    storage : Storage
-        Weights are in the units of its columns.
-    rows : int64 array of shape (m,), rows of the storage
+    rows : _Rows
     goes_right : bool array of shape (m,)
     weight : float64 array of shape (m,), positive
-    price : float64 array of shape (d,)
-        Penalty on the absolute weight of each column.
+    price : float or float64 array of shape (k,)
+        Penalty on the absolute weight of each column of X.
+
+    Attributes
+    ----------
+    w : float64 array of shape (k,), weights of the scaled columns
+    bias : float
+    has_moved : bool
+        Whether the weights or the bias differ from those of the warm start.
     """
 
-    def __init__(self, storage, rows, goes_right, weight, price):
-        self._storage = storage
-        self._X, self._rows = storage.gather(rows)
+    def __init__(self, rows, goes_right, weight, price):
+        self._rows = rows
         self._sign = np.where(goes_right, 1.0, -1.0)
         self._weight = np.asarray(weight, dtype=np.float64)
         # Total weight of the rows of each side. Both are sums, because a difference could round to
         # less than 0.
         self._right = float(self._weight[goes_right].sum())
         self._left = float(self._weight[~goes_right].sum())
-        self._price = self._at_least(price)
-        self._per_feature = _SAMPLE_PER_FEATURE
-        self._least_curvature, self._n_failures = None, 0
-        # Bounds of rounding errors. `_value_error` bounds the error of a value of X, relative to
-        # the largest absolute value of its column. `_slope_error` bounds the error of the
-        # derivative of the loss by a weight, relative to the penalty of this weight. It is per unit
-        # of the sum of absolute residuals: multiply it by this sum.
-        self._value_error = 0.5 * float(np.finfo(storage.dtype).eps)
-        self._slope_error = self._value_error * (storage.reach / self._price).max(initial=0.0)
+        self._price = np.maximum(self._at_least(price * rows.scale), 1e-300)
+        self._start_from_nothing()
 
     def _at_least(self, price):
         """Return the penalties, each at least a small share of the one that makes all weights 0."""
+        scale, varies = self._rows.scale, self._rows.scale > 0
         share = self._right / (self._right + self._left)
-        most = 2 * self._right * (1 - share) * self._storage.reach
-        if np.all(price >= _MIN_PRICE * most) and price.min(initial=1.0) > 0:
-            # The bounds that are computed below would raise no penalty, and their computation takes
-            # three passes over X.
-            return price
+        if np.all(price[varies] >= 3 * _MIN_PRICE * self._right * (1 - share)):
+            return price  # the bounds below would raise no penalty, and need three passes over X
         residual = self._weight * np.where(self._sign > 0, 1 - share, share)
         # Mean deviations are used, because a single distant row would dominate the largest value.
-        size = deviations(self._X, self._rows, residual, len(price))
-        gradient = np.abs(add_rows(self._X, self._rows, -self._sign * residual, len(price)))
-        unit, filled = self._storage.unit, size > 0
-        if filled.any():
-            size *= np.max(gradient[filled] / size[filled])
-            # The median of the penalties is taken in the units of X, not in those of the storage.
-            typical = np.median((size * unit)[filled]) / unit
-            lowest, highest = _OWN_SHARES
-            least = np.clip(_MIN_PRICE * typical, lowest * size, highest * size)
-            price = np.maximum(price, least)
-        return np.maximum(price, 1e-300)  # the penalty of a constant column could be 0 otherwise
-
-    def start(self, w, bias):
-        """Set the first iterate: the given weights, or zeros if those have a lower objective.
-
-        A bias of None means that there is no warm start.
-        """
-        self._excess = np.inf
-        if bias is not None:
-            self._w = w
-            margin = self._products(w) + bias
-            self._state, excess = newton_loss.start(margin, self._sign, self._weight)
-            right, left = self._right, self._left
-            least = right * np.log1p(left / right) + left * np.log1p(right / left)
-            if newton_loss.loss_of(self._state) + self._penalty() <= least * (1 + 1e-12):
-                self._excess = excess
-                return
-        self._start_from_nothing()
+        size = self._rows.deviations(residual)
+        gradient = np.abs(self._rows.sums(-self._sign * residual))
+        filled = varies & (size > 0)
+        if not filled.any():
+            return price
+        size *= np.max(gradient[filled] / size[filled])
+        # The median of the penalties is taken in the units of X, not in those of scaled columns.
+        typical = np.median(size[filled] / scale[filled]) * scale
+        lowest, highest = _OWN_SHARES
+        return np.maximum(price, np.clip(_MIN_PRICE * typical, lowest * size, highest * size))
 
     def _start_from_nothing(self):
-        self._w = np.zeros(len(self._storage.origin))
-        margin = np.full(len(self._rows), np.log(self._right / self._left))
-        self._state, _ = newton_loss.start(margin, self._sign, self._weight)
+        self.w, self.bias = np.zeros(len(self._price)), np.log(self._right / self._left)
+        self.has_moved, margin = True, np.full(len(self._sign), self.bias)
+        self._state = _State.at(margin, self._sign, self._weight)
+        # The working set, and its columns.
+        self._set, self._block = np.empty(0, np.int64), np.empty((len(margin), 0))
+
+    def start(self, w, bias):
+        """Start from weights with the best bias, unless zero weights have a lower objective."""
+        least = self._state.loss
+        self.w, self._set = w, np.flatnonzero(w)
+        self._block = self._rows.columns(self._set)
+        self.bias = bias
+        margin = self._block @ w[self._set] + bias
+        self._state, shift = self._with_best_bias(margin)
+        self.bias, self.has_moved = bias + shift, shift != 0
+        if self._state.loss + self._penalty() > least * (1 + 1e-12):
+            self._start_from_nothing()
+
+    def _with_best_bias(self, margin):
+        """Return a state near the best bias, by a safeguarded Newton method, and its shift."""
+        low, high, at = -np.inf, np.inf, 0.0
+        for _ in range(_MAX_SHIFTS):
+            state = _State.at(margin + at, self._sign, self._weight)
+            if abs(state.shift) < _SMALL_SHIFT:
+                break
+            low, high = (at, high) if state.shift < 0 else (low, at)
+            at -= min(max(state.shift, -5.0), 5.0)
+            if not low < at < high:
+                at = (low + high) / 2
+        return state, at
+
+    def _penalty(self):
+        return float(self._price @ np.abs(self.w))
 
     def run(self, tol):
-        """Take Newton steps until the relative duality gap is at most `tol`.
-
-        The gap includes a bound of the rounding errors.
-
-        Returns
-        -------
-        status : Status
-        moved : bool
-            Whether the weights changed, or the bias improved.
-        """
-        model, past = None, []
+        """Take Newton steps until the relative duality gap is at most `tol`; return the Status."""
+        model, n_failures, last_gap = None, 0, np.inf
         for step in range(_MAX_STEPS):
-            gradient = self._gradient()
-            gap, objective = self._gap(gradient, tol)
-            enough = tol * objective
-            sure = gap + self._rounding(objective)
-            if sure <= enough:
-                moved = step > 0 or sure + self._excess > enough
-                return Status(True, _relative(sure, objective), step), moved
-            past.append((gap, objective))
-            if self._needs_precision(past, enough):
-                return Status(False, np.inf, step), step > 0
-            if step == 0 and self._is_too_dense(gap / objective):
-                self._start_from_nothing()
-                gradient = self._gradient()
-            model = self._renew(model, gradient)
-            if model is None or not self._advance(model):
+            balanced, objective = self._state.balanced, self._state.loss + self._penalty()
+            slope = self._block.T @ balanced
+            enough, gap = tol * objective, self._gap(balanced, slope, self._price[self._set])
+            if step == 0 or gap <= max(_ENOUGH * enough, _PROGRESS * last_gap):
+                gradient = self._gradient(balanced, slope)
+                last_gap = self._gap(balanced, gradient, self._price)
+                if last_gap <= enough:
+                    return Status(True, _relative(last_gap, objective), step)
+                if step == 0 and self._is_too_dense(last_gap / objective):
+                    self._start_from_nothing()
+                    gradient = self._rows.sums(self._state.balanced)
+                if self._extend(gradient):
+                    model = None
+                slope = gradient[self._set]
+            if len(self._set) == 0:
                 break
-        gap, objective = self._gap(self._gradient())
-        gap = _relative(gap + self._rounding(objective), objective)
-        return Status(bool(gap <= tol), gap, step + 1), True
+            model = self._renewed(model, slope)
+            n_failures = 0 if self._advance(model, slope) else n_failures + 1
+            if n_failures == _MAX_FAILURES:
+                break
+        balanced, objective = self._state.balanced, self._state.loss + self._penalty()
+        gap = self._gap(balanced, self._rows.sums(balanced), self._price)
+        gap = _relative(gap, objective)
+        return Status(gap <= tol, gap, step + 1)
+
+    def _gradient(self, balanced, slope):
+        """Return the derivatives by all weights; `slope` are those of the working set."""
+        if len(self._set) < len(self._price):
+            return self._rows.sums(balanced)
+        gradient = np.empty_like(slope)
+        gradient[self._set] = slope
+        return gradient
+
+    def _gap(self, balanced, gradient, price):
+        """Return the duality gap over the features with the given derivatives and penalties."""
+        state, penalty = self._state, self._penalty()
+        if abs(state.shift) >= 1 or len(price) == 0:
+            return np.inf
+        scale = 1.0 / max(1.0, (np.abs(gradient) / price).max())
+        share = np.abs(balanced) * (scale / self._weight)
+        return state.loss + penalty - float(self._weight @ _entropies(share))
 
     def _is_too_dense(self, gap):
         """Return whether the initial weights have too many non-zeros to be useful.
 
-        No optimum needs more non-zero weights than there are rows. If most of many features have a
-        non-zero weight and the relative duality gap `gap` is above `_FAR`, a search that starts
-        from zero is faster, because models over all these features take long.
+        No optimum needs more non-zero weights than there are rows. If many features have a
+        non-zero weight and the relative duality gap is above `_FAR`, a search that starts from zero
+        is faster, because models over all these features take long.
         """
-        n_used = np.count_nonzero(self._w)
-        is_most = n_used > max(_ALWAYS_GRAM, len(self._w) // 2)
-        return n_used > len(self._rows) or (is_most and gap > _FAR)
+        n_used = np.count_nonzero(self.w)
+        return n_used > len(self._sign) or (n_used > _MANY and gap > _FAR)
 
-    def _needs_precision(self, past, enough):
-        """Return whether the node needs double precision.
+    def _extend(self, gradient):
+        """Add the worst violators of the optimality conditions to the working set.
 
-        This is so if only rounding errors keep the gap above `enough`, or if the last steps made
-        little progress. `past` has the pair (gap, objective) of each step so far.
+        Return whether there are any.
         """
-        if not self._storage.is_single:
-            return False
-        gap, objective = past[-1]
-        if 2 * gap <= enough:
-            return True
-        if len(past) <= _PATIENCE:
-            return False
-        old_gap, old_objective = past[-1 - _PATIENCE]
-        return gap > 0.5 * old_gap and objective > 0.9 * old_objective
+        size = np.abs(gradient) / self._price
+        size[self._set] = 0.0
+        new = np.flatnonzero(size > (_NEARLY if len(size) > _FEW else 0.0))
+        most = max(_MOST_NEW, int(_NEW_SHARE * np.count_nonzero(self.w)))
+        if len(new) > most:
+            new = np.sort(new[np.argpartition(size[new], -most)[-most:]])
+        if len(new):
+            self._block = _joined(self._block, self._rows.columns(new))
+            self._set = np.concatenate([self._set, new])
+        return len(new) > 0
 
-    def _gradient(self):
-        return add_rows(self._X, self._rows, self._state[RESIDUAL], len(self._w))
-
-    def _products(self, w):
-        return products(self._X, self._rows, w) if w.any() else np.zeros(len(self._rows))
-
-    def _penalty(self):
-        return float(self._price @ np.abs(self._w))
-
-    def solution(self):
-        """Return the current weights and the bias.
-
-        The weights apply to columns in the units of `self._storage`, not in those of X.
-        """
-        return self._w, self._state[MARGIN, 0] - products(self._X, self._rows[:1], self._w)[0]
-
-    def _gap(self, gradient, tol=None):
-        """Return the duality gap and the objective.
-
-        If `tol` is given, the gap can be replaced by a bound that is cheaper to compute and is on
-        the same side of ``tol * objective``.
-        """
-        penalty = self._penalty()
-        objective = newton_loss.loss_of(self._state) + penalty
-        scale = 1.0 / max(1.0, (np.abs(gradient) / self._price).max(initial=0.0))
-        if tol is None:
-            return newton_loss.exact_gap(self._state, self._weight, penalty, scale), objective
-        return newton_loss.gap(
-            self._state, self._weight, penalty, scale, tol * objective
-        ), objective
-
-    def _rounding(self, objective):
-        """Return a bound of the error of the duality gap that rounding of the data can cause.
-
-        Errors of the margins change the loss. Errors of the slopes can make the dual point
-        infeasible. It then has to be scaled down by a share s, which lowers its value by s times
-        the penalty and by a second-order term.
-        """
-        residual = np.abs(self._state[RESIDUAL]).sum()
-        margin = self._value_error * (np.abs(self._w) @ self._storage.reach)
-        # The share s is huge if the penalty is nearly 0. A limit avoids overflow of its square.
-        share = min(self._slope_error * residual, _MOST_SHARE)
-        return margin * residual + share * self._penalty() + 0.5 * share**2 * objective
-
-    def _renew(self, model, gradient):
-        """Return the model for the next step: `model` with a correction, or a new one.
-
-        It is None if no step is possible.
-        """
+    def _renewed(self, model, slope):
+        """Return the model for the next step: `model` with a correction, or a new one."""
         if model is None:
-            return self._new_model(gradient, before=np.inf, careful=False)
-        missing = (self._w != 0) | (np.abs(gradient) > self._price)
-        missing[model.features] = False
-        covered = not missing.any()
-        if covered and model.may_stay:
-            slope = gradient[model.features]
-            newton_model.correct(model.matrix, model.change, slope - model.slope)
-            model.slope, model.is_exact = slope, False
+            return _Model(self._second_derivatives(self._n_sample(), False), self._n_sample())
+        if model.is_fast and not (model.is_careful or model.by_columns):
+            correct(model.matrix, model.change, slope - model.slope)
             return model
-        if ((covered and not model.is_fast) or model.size < 1) and not model.is_exact:
-            # The last step was shortened, or the predicted decreases fall slowly. The sample of
-            # rows over which the second derivatives are summed may be too small.
-            self._per_feature *= 2
-        return self._new_model(gradient, model.predicted, self._should_be_careful(model))
+        # The last step was shortened, or the predicted decreases fall slowly. The sample of rows
+        # over which the second derivatives are summed may be too small.
+        is_big = model.predicted > _BIG * self._state.loss
+        is_careful = model.size < _SHORT or (model.is_careful and is_big)
+        matrix = self._second_derivatives(2 * model.n_sample, is_careful)
+        return _Model(matrix, 2 * model.n_sample, is_careful, model.predicted)
 
-    def _new_model(self, gradient, before, careful):
-        """Return a second-order model of the loss over the features of the working set, or None.
+    def _n_sample(self):
+        """Return the number of rows over which a model of the working set sums the curvature."""
+        (m, k), d = self._block.shape, len(self._price)
+        work = min(_SAMPLE_WORK * d * m / k**2, _MOST_PER_FEATURE * k)
+        return int(max(_MIN_SAMPLE, _SAMPLE_PER_FEATURE * k, work))
 
-        It is None if the working set is empty or the loss has no curvature, so that no step is
-        possible.
+    def _second_derivatives(self, n_sample, is_careful):
+        """Return the Gram matrix of the working set, or its columns; see :class:`_Model`."""
+        curvature, block = self._state.curvature, self._block
+        if is_careful:
+            curvature = self._secant()
+        if sp.issparse(block) and block.shape[1] > _MOST_GRAM:
+            arrays = block.data, block.indices.astype(np.uint32), block.indptr.astype(np.int64)
+            return *arrays, curvature
+        return gram(block, curvature, n_sample, np.float64 if is_careful else np.float32)
 
-        `before` is the decrease of the objective that was predicted for the last step. A `careful`
-        model has more curvature than the loss, so that its step is shorter.
+    def _secant(self):
+        """Return the curvature of the loss, with larger values for misclassified rows.
+
+        The logistic loss has almost no curvature far on the wrong side, so that a Newton step goes
+        much too far. Such a row gets the curvature of the parabola that touches its loss at
+        +-margin and lies above it everywhere (Jaakkola & Jordan 2000).
         """
-        features = self._working_set(gradient)
-        curvature = self._state[CURVATURE]
-        if careful:
-            curvature = newton_loss.secant(self._state, self._weight)
-        if self._least_curvature is not None:
-            curvature = np.maximum(curvature, self._least_curvature)
-        if len(features) == 0 or not curvature.max() > 0:
-            return None
-        n_sample = self._sample_size(len(features))
-        by_columns = self._is_too_wide(len(features), n_sample)
-        matrix = (newton_model.columns if by_columns else newton_model.gram)(
-            self._X, self._rows, curvature, features, self._storage.reach, n_sample
-        )
-        is_exact, slope = n_sample == len(self._rows), gradient[features]
-        return _Model(features, matrix, slope, is_exact, before, careful, curvature)
+        out, wrong = self._state.curvature.copy(), self._sign * self._state.margin < 0
+        size = np.maximum(np.abs(self._state.margin[wrong]), 1e-3)
+        out[wrong] = self._weight[wrong] * np.tanh(0.5 * size) / (2.0 * size)
+        return out
 
-    def _is_too_wide(self, k, n_sample):
-        """Return whether a model over k features is cheaper with columns than a Gram matrix."""
-        most = min(n_sample, _GRAM_PER_DENSITY * self._storage.density)
-        return k > (max(_ALWAYS_GRAM, most) if self._storage.is_single else most)
-
-    def _should_be_careful(self, model):
-        """Return whether the next model needs more curvature than the loss, for shorter steps.
-
-        `model` is the model of the last step, which was too long or had extra curvature itself.
-        """
-        is_big = model.predicted > _BIG * newton_loss.loss_of(self._state)
-        return model.size < _SHORT or (model.careful and is_big)
-
-    def _working_set(self, gradient):
-        """Return the features with a weight, and those that violate the optimality conditions most.
-
-        The result is an increasing int array.
-        """
-        used = self._w != 0
-        size = np.where(used, 0.0, np.abs(gradient) / self._price)
-        most = max(_MIN_NEW_FEATURES, int(_NEW_SHARE * np.count_nonzero(used)))
-        chosen = np.flatnonzero(size > _NEARLY)
-        if len(chosen) > most:
-            chosen = chosen[np.argpartition(size[chosen], -most)[-most:]]
-        used[chosen] = True
-        return np.flatnonzero(used)
-
-    def _sample_size(self, k):
-        """Return the number of rows over which a model of k features sums the curvature."""
-        if not self._storage.is_single:
-            return len(self._rows)
-        work = _SAMPLE_WORK * self._storage.row_size * len(self._rows) / k**2
-        size = max(_MIN_SAMPLE, self._per_feature * k, min(work, _MOST_PER_FEATURE * k))
-        return int(min(size, len(self._rows)))
-
-    def _advance(self, model):
-        """Take one step; return False if no step decreases the objective."""
-        weights, price = self._w[model.features], self._price[model.features]
-        minimise = newton_model.minimise_columns if model.by_columns else newton_model.minimise
-        change, predicted = minimise(model.matrix, model.slope, weights, price)
+    def _advance(self, model, slope):
+        """Take one step with backtracking (Armijo condition); return whether there is one."""
+        state, weights, price = self._state, self.w[self._set], self._price[self._set]
+        minimiser = minimise_by_columns if model.by_columns else minimise
+        change = minimiser(model.matrix, slope, weights, price)
+        direction = self._block @ change
+        mean = float(state.curvature @ direction) / state.total + state.shift
+        direction -= mean
+        before = state.loss + float(price @ np.abs(weights))
+        rise = float(price @ (np.abs(weights + change) - np.abs(weights)))
+        predicted = -float(state.residual @ direction) - rise
+        model.change, model.slope, model.size = change, slope, 0.0
+        model.is_fast = 0 < predicted < _KEEP * model.predicted
+        model.predicted = predicted
         if not 0 < predicted < np.inf:
-            model.size, model.is_fast = 0.0, False
-            self._n_failures += 1
-            return self._n_failures < _MAX_FAILURES and not (model.is_exact and model.careful)
-        full = np.zeros_like(self._w)
-        full[model.features] = change
-        direction = newton_loss.centred(self._products(full), model.curvature)
-        before = self._state
-        size, self._state = newton_loss.search(
-            before, self._sign, self._weight, direction, predicted, weights, change, price
-        )
-        self._w[model.features] += size * change
-        model.is_fast = size == 1 and predicted < _KEEP * model.predicted
-        model.change, model.predicted, model.size = change, predicted, size
-        if not self._storage.is_single:
-            self._learn(before, direction, size)
-            self._n_failures = 0 if size > 0 else self._n_failures + 1
-            return self._n_failures < _MAX_FAILURES
-        return size > 0 or not (model.is_exact and model.careful)
-
-    def _learn(self, state, direction, size):
-        """Store the curvature of the loss along a step that was too long.
-
-        `size` is the length of the step that reduced the objective; the full step has size 1. If a
-        row is far from all others, its loss bends within a tiny part of a step, and the second
-        derivative at the start does not show it. Each later step reduces the stored curvature.
-        """
-        if self._least_curvature is not None:
-            self._least_curvature *= _FORGET
-        if size < _SHORT:
-            along = newton_loss.along(state, self._sign, self._weight, direction)
-            old = 0.0 if self._least_curvature is None else self._least_curvature
-            self._least_curvature = np.maximum(old, along)
+            return False
+        size = 1.0
+        for _ in range(_MAX_HALVINGS):
+            w, margin = weights + size * change, state.margin + size * direction
+            loss = float(self._weight @ _losses(margin, self._sign))
+            most = before * (1 + _ROUNDING) - _ARMIJO * size * predicted
+            if loss + float(price @ np.abs(w)) <= most:
+                self._state = _State.at(margin, self._sign, self._weight)
+                self.w[self._set], self.bias, self.has_moved = w, self.bias - size * mean, True
+                model.size = size
+                model.is_fast = model.is_fast and size == 1
+                return True
+            size /= 2
+        model.is_fast = False
+        return False
 
 
 def _relative(gap, objective):
     return float(max(gap, 0.0) / objective) if objective > 0 else 0.0
+
+
+# ---------------------------------------------------------------- second-order models
+
+
+@dataclass
+class _Model:
+    """Second-order model of the loss over the working set, and the last step that it led to.
+
+    Parameters
+    ----------
+    matrix : array of shape (k, k), or tuple
+        The matrix H of second derivatives; or, for many sparse features, the arrays of their CSC
+        matrix and the curvature of each row, from which it can be computed.
+    n_sample : int, number of rows over which `matrix` is summed
+    is_careful : bool
+        Whether curvature was added to that of the loss, which makes the step shorter.
+    predicted : float
+        Predicted decrease of the objective by the last step, to first order.
+    change, slope : float64 arrays of shape (k,)
+        The change of the weights that minimises the model, and the derivatives before it.
+    size : float, length of the last step, relative to `change`; 0 if there was none
+    is_fast : bool
+        Whether the last step had its full length, and predicted a much smaller decrease than the
+        one before.
+    """
+
+    matrix: Any
+    n_sample: int
+    is_careful: bool = False
+    predicted: float = np.inf
+    change: np.ndarray | None = None
+    slope: np.ndarray | None = None
+    size: float = 1.0
+    is_fast: bool = False
+
+    @property
+    def by_columns(self):
+        """Whether the model uses columns of X instead of a Gram matrix."""
+        return isinstance(self.matrix, tuple)
+
+
+def gram(block, curvature, n_sample, dtype):
+    """Return the second derivatives of the loss over some features, with the bias eliminated.
+
+    Rows are sampled in proportion to their curvature.
+
+    Parameters
+    ----------
+    block : array or CSC matrix of shape (m, k)
+    curvature : float64 array of shape (m,)
+    n_sample : int, approximate number of sampled rows
+    dtype : np.float32 or np.float64, in which products are computed
+
+    Returns
+    -------
+    float64 array of shape (k, k), positive definite
+    """
+    total, unseen = curvature.sum(), _TRACE
+    if n_sample < len(curvature):
+        hits = np.minimum((np.cumsum(curvature) * (n_sample / total) + 0.5).astype(int), n_sample)
+        hits[1:] -= hits[:-1].copy()
+        picked = np.flatnonzero(hits)
+        # Rows outside of the sample may have large values.
+        curvature, unseen = hits[picked] * (total / n_sample), 1.0 / n_sample
+        block = (block.tocsr() if sp.issparse(block) else block)[picked]
+    part = as_array(block) - (curvature @ block) / total
+    part = (part * np.sqrt(curvature / total)[:, None]).astype(dtype)
+    out = (part.T @ part).astype(np.float64)  # NumPy computes half of it, as it is symmetric
+    diagonal = np.einsum("ii->i", out)
+    diagonal *= 1.0 + _RIDGE[dtype]
+    diagonal += unseen
+    out *= total
+    return out
+
+
+def correct(matrix, change, slope_change):
+    """Update a Gram matrix in place so that ``matrix @ change == slope_change`` (BFGS).
+
+    `change` is the last change of the weights, and `slope_change` that of the slopes of the loss.
+    """
+    product = matrix @ change
+    before, after = product @ change, slope_change @ change
+    if after > 1e-2 * before > 0:
+        matrix += (slope_change / after)[:, None] * slope_change
+        matrix -= (product / before)[:, None] * product

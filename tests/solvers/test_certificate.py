@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
 from tao_cluster import TAOClustering
-from tao_cluster.solvers import Liblinear, Newton, NodeProblem, newton, newton_model
+from tao_cluster.solvers import Liblinear, Newton, NodeProblem
 from tao_cluster.tree import Split
 
 
@@ -191,40 +191,29 @@ def test_small_tolerances_are_kept_in_double_precision(rng, form):
     assert certified_gap(X, split, terms) <= 1.1e-9
 
 
-def test_a_gap_that_is_not_reached_is_told(rng, monkeypatch):
+def test_a_gap_that_is_not_reached_is_reported(rng):
     X, goes_right = make(rng, 600, 20)
     X = far_row(rng, X)
     terms = problem(X, goes_right, 50.0)
-    least = objective(X, Newton(1e-6).bind(X).solve(terms)[0], terms)
-    monkeypatch.setattr(newton, "_MAX_STEPS", 2)
-    split, status = Newton().bind(X).solve(terms)
-    value = objective(X, split, terms)
+    split, status = Newton(0.0).bind(X).solve(terms)  # no gap is exactly 0
     assert not status.converged
-    assert 1e-3 < (value - least) / value <= status.gap <= 1
+    assert 0 < status.gap < 1e-6
+    assert certified_gap(X, split, terms) == pytest.approx(status.gap, abs=1e-9)
 
 
 # ---------------------------------------------------------------- more features than rows
 
 
 @pytest.mark.parametrize("strength", [10.0, 0.1, 1e-4])
-def test_a_dense_start_on_wide_data(rng, monkeypatch, strength):
+def test_a_dense_start_on_wide_data(rng, strength):
     X = rng.normal(size=(90, 2000)) + 3.0 * rng.normal(size=(2, 2000))[np.arange(90) % 2]
     goes_right = np.arange(90) % 2 == 0
-    sizes = []
-
-    def recorded(X, rows, curvature, features, *rest):
-        sizes.append(len(features))
-        return gram(X, rows, curvature, features, *rest)
-
-    gram = newton_model.gram
-    monkeypatch.setattr(newton_model, "gram", recorded)
     start = Split.from_dense(1e-3 * (X[goes_right].mean(axis=0) - X[~goes_right].mean(axis=0)), 0.0)
     weight = np.full(90, 1e3)
     terms = problem(X, goes_right, strength, weight=weight, warm_start=start)
     split, status = Newton().bind(X).solve(terms)
     assert status.converged
     assert len(split.indices) <= 90
-    assert max(sizes) <= 200
 
 
 def test_a_start_with_few_weights_is_kept_on_wide_data(rng):
@@ -233,13 +222,3 @@ def test_a_start_with_few_weights_is_kept_on_wide_data(rng):
     bound, terms = Newton().bind(X), problem(X, goes_right, 2.0)
     first, _ = bound.solve(terms)
     assert bound.solve(problem(X, goes_right, 2.0, warm_start=first))[0] is first
-
-
-def test_a_singular_model_is_no_reason_to_fail():
-    """A feature without curvature, and features that equal each other, in double precision."""
-    for matrix in (np.array([[1.0, 0.0], [0.0, 0.0]]), np.zeros((2, 2)), np.ones((2, 2))):
-        change, predicted = newton_model.minimise(
-            matrix, np.array([-2.0, 0.5]), np.array([0.0, 1.0]), np.full(2, 0.1)
-        )
-        assert np.all(np.isfinite(change))
-        assert predicted >= 0

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import solve
-from scipy.special import expit
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
-from tao_cluster.solvers import Liblinear, Newton, NodeSolver, newton_loss, newton_model
+from tao_cluster.solvers import Liblinear, Newton, NodeSolver
 from tao_cluster.tree import Split
 
 
@@ -261,9 +260,9 @@ def test_far_from_the_origin(rng, form):
 def test_whole_weights_are_repeated_rows(rng):
     X, goes_right = make_problem(rng)
     weight = rng.integers(1, 4, len(X))
-    split = solve_all(X, goes_right, weight.astype(float), 1.0, tol=1e-9)
+    split = solve_all(X, goes_right, weight.astype(float), 1.0, tol=1e-11)
     again = np.repeat(np.arange(len(X)), weight)
-    repeated = solve_all(X[again], goes_right[again], np.ones(len(again)), 1.0, tol=1e-9)
+    repeated = solve_all(X[again], goes_right[again], np.ones(len(again)), 1.0, tol=1e-11)
     np.testing.assert_allclose(repeated.weights, split.weights, rtol=1e-5)
 
 
@@ -291,49 +290,6 @@ def test_more_sparse_features_than_a_gram_matrix_pays_for(rng):
     accurate = solve(Liblinear(1e-6).bind(X), np.arange(1500), goes_right, weight, 0.05)
     values = [objective(s, X, goes_right, weight, 0.05) for s in (split, accurate)]
     assert values[0] <= 1.001 * values[1]
-
-
-# ---------------------------------------------------------------- its parts
-
-
-@pytest.mark.parametrize("share", [1.0, 0.3])
-def test_both_forms_of_the_quadratic_problem_have_one_solution(rng, share):
-    X = (rng.normal(size=(300, 12)) * (rng.random((300, 12)) < share)).astype(np.float32)
-    matrix = sp.csr_matrix(X)
-    parts = (matrix.data, matrix.indices.astype(np.uint16), matrix.indptr.astype(np.int64))
-    curvature, every = rng.uniform(0.01, 0.25, 300), np.arange(300)
-    features, reach = np.array([0, 2, 3, 5, 7, 11]), np.abs(X).max(axis=0).astype(float)
-    slope, weights = 10 * rng.normal(size=6), rng.normal(size=6)
-    changes = []
-    for values in (X, parts):
-        gram = newton_model.gram(values, every, curvature, features, reach, 300)
-        centred = X[:, features] - curvature @ X[:, features] / curvature.sum()
-        np.testing.assert_allclose(gram, centred.T * curvature @ centred, rtol=1e-3, atol=1e-3)
-        changes.append(newton_model.minimise(gram, slope, weights, np.ones(6))[0])
-        columns = newton_model.columns(values, every, curvature, features, reach, 300)
-        changes.append(newton_model.minimise_columns(columns, slope, weights, np.ones(6))[0])
-
-    def decrease(d):
-        penalty = np.abs(weights + d).sum() - np.abs(weights).sum()
-        return -(slope @ d + d @ gram @ d / 2 + penalty)
-
-    best = max(decrease(d) for d in changes)
-    assert all(decrease(d) >= 0.98 * best > 0 for d in changes)
-
-
-def test_loss_and_derivatives(rng):
-    margin = np.concatenate([rng.normal(size=50) * 10, [0.0, 1e-9, 40.0, -40.0, 800.0, -800.0]])
-    sign = np.where(rng.random(len(margin)) < 0.5, -1.0, 1.0)
-    weight = 10.0 ** rng.uniform(-12, 6, len(margin))
-    state = np.empty((4, len(margin)))
-    state[0] = margin
-    newton_loss._evaluate(state, sign, weight, -np.inf)
-    np.testing.assert_allclose(state[1], weight * np.logaddexp(0, -sign * margin), rtol=1e-13)
-    np.testing.assert_allclose(
-        state[2], -sign * weight * expit(-sign * margin), rtol=1e-12, atol=1e-290
-    )
-    curvature = weight * expit(margin) * expit(-margin)
-    np.testing.assert_allclose(state[3], curvature, rtol=1e-12, atol=1e-290)
 
 
 # ---------------------------------------------------------------- in a fit

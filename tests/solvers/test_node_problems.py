@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import solve
-from scipy.special import entr, expit
 
 from tao_cluster.penalties import SquaredError
 from tao_cluster.solvers import (
@@ -17,8 +16,6 @@ from tao_cluster.solvers import (
     Refit,
     Status,
     check_supported,
-    newton_loss,
-    newton_model,
 )
 from tao_cluster.solvers.thresholds import constant_side, sharpen
 from tao_cluster.tree import Split
@@ -127,31 +124,6 @@ def test_the_gap_bounds_what_is_left_to_gain(rng):
         assert status.converged
         assert (value - least) / value <= status.gap * (1 + 1e-6) + 1e-9
         assert status.gap <= tol
-
-
-def test_bounds_of_the_gap_tell_what_it_would_tell(rng):
-    """The gap: penalty + loss - sum_n c_n H(s a_n), a_n the share of |residual| in the weight."""
-    for _ in range(50):
-        margin, weight = 3 * rng.normal(size=40), rng.uniform(0.1, 3, 40)
-        sign = np.where(np.arange(40) % 3, 1.0, -1.0)
-        state, _ = newton_loss.start(margin, sign, weight)
-        scale, penalty = rng.uniform(0.5, 1.0), rng.uniform(0, 20)
-        dual = scale * expit(-sign * state[newton_loss.MARGIN])
-        exact = penalty + newton_loss.loss_of(state) - weight @ (entr(dual) + entr(1 - dual))
-        for enough in exact * np.array([0.2, 0.9, 0.99, 0.9999, 1.0001, 1.01, 1.1, 5.0]):
-            found = newton_loss.gap(state, weight, penalty, scale, enough)
-            assert (found <= enough) == (exact <= enough)
-            assert (found >= exact * (1 - 1e-9)) if found <= enough else found <= exact * (1 + 1e-9)
-
-
-def test_a_corrected_model_maps_the_last_step_to_what_became_of_the_slopes(rng):
-    root = rng.normal(size=(8, 5))
-    gram, change, other = root.T @ root, rng.normal(size=5), rng.normal(size=(8, 5))
-    slope_change = (root.T @ root + 0.3 * other.T @ other) @ change
-    newton_model.correct(gram, change, slope_change)
-    np.testing.assert_allclose(gram @ change, slope_change)
-    np.testing.assert_allclose(gram, gram.T)
-    assert np.linalg.eigvalsh(gram).min() > 0
 
 
 def test_weights_that_no_longer_pay_go(rng):

@@ -1,0 +1,287 @@
+"""Compiled parts of the Newton solver: sums over rows, and the minimiser of a quadratic model."""
+
+import numpy as np
+
+from .._utils.jit import jit
+
+# Coordinate descent ends when a sweep over all features, with the leap before it, contributes at
+# most the share `_ENOUGH` of the decrease so far. Between two such sweeps, it sweeps over the
+# features with a non-zero weight until one sweep contributes at most the share `_SETTLED`. Without
+# a Gram matrix, sweeps are slower, so `_ENOUGH_BY_COLUMNS` replaces both shares. `_MAX_SWEEPS` and
+# `_MAX_SWEEPS_IN_ALL` limit the numbers of sweeps.
+_MAX_SWEEPS, _MAX_SWEEPS_IN_ALL = 50, 2500
+_ENOUGH, _SETTLED = 1e-3, 1e-4
+_ENOUGH_BY_COLUMNS = 1e-2
+_LEAST = 1e-12  # least share of a second derivative that is left after the bias is eliminated
+_TRACE = 1e-18  # least second derivative, as a share of the total curvature
+_BLOCK = 64  # number of rows that are read at a time
+
+
+@jit
+def extract(X, rows, features, origin, scale, out):
+    """Write (X[rows, features] - origin) * scale to `out`, an array of shape (k, m)."""
+    for start in range(0, rows.shape[0], _BLOCK):
+        some = rows[start : start + _BLOCK]
+        for f in range(features.shape[0]):
+            j, a, b, to = features[f], origin[f], scale[f], out[f, start : start + _BLOCK]
+            for r in range(some.shape[0]):
+                to[r] = (X[some[r], j] - a) * b
+
+
+@jit
+def add_rows(X, rows, factor, out):
+    """Add factor[r] * X[rows[r]] to `out` for each r; four rows at a time, which is faster."""
+    whole = rows.shape[0] - rows.shape[0] % 4
+    for r in range(0, whole, 4):
+        a, b, c, d = factor[r], factor[r + 1], factor[r + 2], factor[r + 3]
+        x, y, z, u = X[rows[r]], X[rows[r + 1]], X[rows[r + 2]], X[rows[r + 3]]
+        for f in range(out.shape[0]):
+            out[f] += (a * x[f] + b * y[f]) + (c * z[f] + d * u[f])
+    for r in range(whole, rows.shape[0]):
+        x = X[rows[r]]
+        for f in range(out.shape[0]):
+            out[f] += factor[r] * x[f]
+
+
+@jit
+def minimise(gram, slope, weights, price):
+    """Return an approximate minimiser d of slope.d + d.gram.d / 2 + price.|weights + d|.
+
+    Sweeps of coordinate descent over the features with a non-zero weight follow a sweep over all
+    features. Then a step towards the minimum over the non-zero weights precedes the next round.
+
+    Parameters
+    ----------
+    gram : float64 array of shape (k, k), positive definite
+    slope, weights, price : float64 arrays of shape (k,)
+
+    Returns
+    -------
+    float64 array of shape (k,)
+    """
+    k = weights.shape[0]
+    change, product, used = np.zeros(k), np.zeros(k), np.empty(k, np.uint32)
+    total, leap, n_left = 0.0, 0.0, _MAX_SWEEPS_IN_ALL
+    while True:
+        decrease = _sweep(gram, slope, weights, price, change, product, True)
+        total += decrease
+        n_left -= 1
+        if decrease + leap <= _ENOUGH * total or n_left <= 0:
+            return change
+        for _ in range(_MAX_SWEEPS):
+            decrease = _sweep(gram, slope, weights, price, change, product, False)
+            total += decrease
+            n_left -= 1
+            if decrease <= _SETTLED * total:
+                break
+        leap = _leap(gram, slope, weights, price, change, product, used)
+        total += leap
+
+
+@jit
+def _sweep(gram, slope, weights, price, change, product, is_full):
+    """Run one sweep of coordinate descent over the features; see :func:`minimise`.
+
+    `change` is the change of the weights so far, and `product` is `gram` times `change`; both are
+    updated. If `is_full` is False, only features with a weight are visited.
+
+    Returns
+    -------
+    float, a lower bound of the decrease of the objective
+    """
+    decrease = 0.0
+    for j in range(weights.shape[0]):
+        a, at = gram[j, j], weights[j] + change[j]
+        # `a` is the second derivative of the objective by weight j. Rounding errors of the
+        # corrections of the Gram matrix (BFGS) can make it negative.
+        if not a > 0.0 or (at == 0.0 and not is_full):
+            continue
+        center = at - (slope[j] + product[j]) / a
+        size = abs(center) - price[j] / a
+        new = 0.0
+        if size > 0.0:
+            new = size if center > 0.0 else -size
+        step = new - at
+        if step != 0.0:
+            change[j] = new - weights[j]
+            row = gram[j]
+            for i in range(row.shape[0]):
+                product[i] += step * row[i]
+            decrease += 0.5 * a * step * step
+    return decrease
+
+
+@jit
+def _leap(gram, slope, weights, price, change, product, used):
+    """Step towards the minimum over the non-zero weights for fixed signs, with a line search.
+
+    It speeds up the sweeps of :func:`minimise`. `change` (the change of the weights so far) and
+    `product` (`gram` times `change`) are updated; `used` is a workspace.
+
+    Returns
+    -------
+    float, the decrease of the objective
+    """
+    n = 0
+    for j in range(weights.shape[0]):
+        if weights[j] + change[j] != 0.0:
+            used[n] = j
+            n += 1
+    system, vectors = np.empty((n, n)), np.empty((5, n))
+    at, right, step, prices, ends = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    for i in range(n):
+        j = used[i]
+        row = gram[j]
+        for f in range(i, n):
+            system[i, f] = row[used[f]]
+        system[i, i] *= 1.0 + 1e-12
+        at[i], prices[i] = weights[j] + change[j], price[j]
+        right[i] = -(slope[j] + product[j] + price[j] * (1.0 if at[i] > 0.0 else -1.0))
+    if not _solve(system, right, step):
+        return 0.0
+    # The first and second derivative, along the step, of the objective without its l1 norm.
+    smooth, curvature = 0.0, 0.0
+    for i in range(n):
+        curvature += step[i] * right[i]
+        smooth += step[i] * (slope[used[i]] + product[used[i]])
+    if not 0.0 < curvature < np.inf:
+        return 0.0
+    size, first, decrease = _length(at, step, prices, smooth, curvature, ends)
+    for i in range(n):
+        j = used[i]
+        moved = -at[i] if i == first else size * step[i]
+        change[j] = -weights[j] if i == first else change[j] + moved
+        row = gram[j]
+        for f in range(row.shape[0]):
+            product[f] += moved * row[f]
+    return decrease
+
+
+@jit(inline="always")
+def _solve(system, right, step):
+    """Solve ``system @ step = right`` for a positive definite matrix by its LDL' decomposition.
+
+    Only the upper triangle of `system` is used, and it is overwritten.
+
+    Rows are eliminated four at a time, which compiles to vector instructions. This is about as fast
+    as LAPACK for some hundred unknowns, and calls of LAPACK take long to compile.
+
+    Returns
+    -------
+    bool, whether all pivots are positive; otherwise `step` has no meaning
+    """
+    n = right.shape[0]
+    for i in range(n):
+        target, whole = system[i, i:], i - i % 4
+        step[i] = right[i]
+        for k in range(0, whole, 4):
+            a, b = system[k, i] / system[k, k], system[k + 1, i] / system[k + 1, k + 1]
+            c, d = system[k + 2, i] / system[k + 2, k + 2], system[k + 3, i] / system[k + 3, k + 3]
+            x, y, z, u = system[k, i:], system[k + 1, i:], system[k + 2, i:], system[k + 3, i:]
+            step[i] -= (a * step[k] + b * step[k + 1]) + (c * step[k + 2] + d * step[k + 3])
+            for j in range(target.shape[0]):
+                target[j] -= (a * x[j] + b * y[j]) + (c * z[j] + d * u[j])
+        for k in range(whole, i):
+            a, x = system[k, i] / system[k, k], system[k, i:]
+            step[i] -= a * step[k]
+            for j in range(target.shape[0]):
+                target[j] -= a * x[j]
+        if not target[0] > 0.0:
+            return False
+    for i in range(n - 1, -1, -1):
+        total = step[i]
+        for j in range(i + 1, n):
+            total -= system[i, j] * step[j]
+        step[i] = total / system[i, i]
+    return True
+
+
+@jit(inline="always")
+def _length(at, step, price, slope, curvature, ends):
+    """Minimise slope s + curvature s^2 / 2 + price.|at + s step| over s in [0, 1].
+
+    `ends` is a workspace of the shape of `at`.
+
+    Returns
+    -------
+    size : float
+        The minimiser s.
+    first : int
+        Index of the value of `at` + s `step` that is 0 at the minimiser; -1 if there is none.
+    decrease : float
+        Value at s = 0 minus the minimum.
+    """
+    for i in range(at.shape[0]):
+        slope += price[i] * step[i] * (1.0 if at[i] > 0.0 else -1.0)
+        # The value of s at which at[i] + s step[i] changes its sign, or infinity.
+        ends[i] = -at[i] / step[i] if at[i] * (at[i] + step[i]) < 0.0 else np.inf
+    size, decrease = 0.0, 0.0
+    while True:
+        first, stop = -1, 1.0
+        for i in range(at.shape[0]):
+            if ends[i] < stop:
+                first, stop = i, ends[i]
+        # `slope` is the derivative by s at s = `size`, the start of the current linear piece.
+        best = min(stop, size - slope / curvature)
+        if best > size:
+            length = best - size
+            decrease -= slope * length + 0.5 * curvature * length * length
+            slope, size = slope + curvature * length, best
+        if size < stop or first < 0:
+            return size, -1, decrease
+        ends[first] = np.inf
+        slope += 2.0 * price[first] * abs(step[first])
+        if slope >= 0.0:
+            return size, first, decrease
+
+
+@jit
+def minimise_by_columns(columns, slope, weights, price):
+    """Minimise as :func:`minimise` does, but without a Gram matrix, for many sparse features.
+
+    Parameters
+    ----------
+    columns : tuple (data, index, indptr, curvature)
+        The arrays of a CSC matrix with one column per feature, and the curvature of each row.
+    slope, weights, price : see :func:`minimise`
+
+    Returns
+    -------
+    float64 array of shape (k,)
+    """
+    data, index, indptr, curvature = columns
+    k, total = weights.shape[0], np.sum(curvature)
+    mean, diagonal, change = np.zeros(k), np.zeros(k), np.zeros(k)
+    for f in range(k):
+        for s in range(indptr[f], indptr[f + 1]):
+            share = curvature[index[s]] * data[s]
+            mean[f] += share / total
+            diagonal[f] += share * data[s]
+        least = _LEAST * diagonal[f] + _TRACE * total
+        diagonal[f] = max(diagonal[f] - total * mean[f] * mean[f], least)
+    # The change of the margin of each row, and its mean, weighted by the curvature.
+    product, center, so_far, is_full = np.zeros(curvature.shape[0]), 0.0, 0.0, True
+    for _ in range(_MAX_SWEEPS):
+        decrease = 0.0
+        for f in range(k):
+            at, start, stop = weights[f] + change[f], indptr[f], indptr[f + 1]
+            if at == 0.0 and not is_full:
+                continue
+            pull = slope[f] - total * mean[f] * center
+            for s in range(start, stop):
+                pull += curvature[index[s]] * data[s] * product[index[s]]
+            goal = at - pull / diagonal[f]
+            new = np.sign(goal) * max(abs(goal) - price[f] / diagonal[f], 0.0)
+            step = new - at
+            if step != 0.0:
+                change[f] = new - weights[f]
+                center += step * mean[f]
+                decrease += 0.5 * diagonal[f] * step * step
+                for s in range(start, stop):
+                    product[index[s]] += step * data[s]
+        so_far += decrease
+        is_enough = decrease <= _ENOUGH_BY_COLUMNS * so_far
+        if is_enough and is_full:
+            break
+        is_full = is_enough
+    return change
