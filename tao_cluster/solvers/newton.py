@@ -516,7 +516,12 @@ class _Descent:
         mean = float(state.curvature @ direction) / state.total + state.shift
         direction -= mean
         before = state.loss + float(price @ np.abs(weights))
-        rise = float(price @ (np.abs(weights + change) - np.abs(weights)))
+        # The rise of |w| is computed without rounding errors of the size of w.
+        is_kept = weights * (weights + change) > 0
+        rises = np.where(
+            is_kept, np.sign(weights) * change, np.abs(weights + change) - np.abs(weights)
+        )
+        rise = float(price @ rises)
         predicted = -float(state.residual @ direction) - rise
         model.change, model.slope, model.size = change, slope, 0.0
         model.is_fast = 0 < predicted < _KEEP * model.predicted

@@ -191,14 +191,16 @@ def test_small_tolerances_are_kept_in_double_precision(rng, form):
     assert certified_gap(X, split, terms) <= 1.1e-9
 
 
-def test_a_gap_that_is_not_reached_is_reported(rng):
+def test_a_gap_that_is_not_reached_is_reported(rng, monkeypatch):
     X, goes_right = make(rng, 600, 20)
     X = far_row(rng, X)
     terms = problem(X, goes_right, 50.0)
-    split, status = Newton(0.0).bind(X).solve(terms)  # no gap is exactly 0
+    least = objective(X, Newton(1e-6).bind(X).solve(terms)[0], terms)
+    monkeypatch.setattr("tao_cluster.solvers.newton._MAX_STEPS", 2)
+    split, status = Newton().bind(X).solve(terms)
+    value = objective(X, split, terms)
     assert not status.converged
-    assert 0 < status.gap < 1e-6
-    assert certified_gap(X, split, terms) == pytest.approx(status.gap, abs=1e-9)
+    assert 1e-3 < (value - least) / value <= status.gap <= 1
 
 
 # ---------------------------------------------------------------- more features than rows
