@@ -26,7 +26,7 @@ from .._utils.matrices import as_array, canonical_csr, ranges
 from .._utils.options import Part
 from ..tree import Split
 from .base import NodeSolver, Status
-from .newton_kernels import add_rows, extract, minimise, minimise_by_columns
+from .newton_kernels import add_rows, centre, extract, minimise, minimise_by_columns
 
 # Without a penalty, the loss has no minimum if a test separates the rows without errors. Each
 # column therefore has a least penalty. It is the share `_MIN_PRICE` of the penalty above which all
@@ -604,17 +604,19 @@ def gram(block, curvature, n_sample, dtype):
     -------
     float64 array of shape (k, k), positive definite
     """
-    total, unseen = curvature.sum(), _TRACE
+    total, unseen, picked = curvature.sum(), _TRACE, np.arange(len(curvature))
     if n_sample < len(curvature):
         hits = np.minimum((np.cumsum(curvature) * (n_sample / total) + 0.5).astype(int), n_sample)
         hits[1:] -= hits[:-1].copy()
         picked = np.flatnonzero(hits)
         # Rows outside of the sample may have large values.
-        curvature, unseen = hits[picked] * (total / n_sample), 1.0 / n_sample
-        block = (block.tocsr() if sp.issparse(block) else block)[picked]
-    part = as_array(block) - (curvature @ block) / total
-    part = (part * np.sqrt(curvature / total)[:, None]).astype(dtype)
-    out = (part.T @ part).astype(np.float64)  # NumPy computes half of it, as it is symmetric
+        curvature, unseen = hits * (total / n_sample), 1.0 / n_sample
+    mean, part = (curvature @ block) / total, np.empty((block.shape[1], len(picked)), dtype)
+    root = np.sqrt(curvature[picked] / total)
+    if sp.issparse(block):
+        block, picked = block.tocsr()[picked].toarray(order="F"), np.arange(len(picked))
+    centre(block, picked, mean, root, part)
+    out = (part @ part.T).astype(np.float64)  # NumPy computes half of it, as it is symmetric
     diagonal = np.einsum("ii->i", out)
     diagonal *= 1.0 + _RIDGE[dtype]
     diagonal += unseen

@@ -29,6 +29,14 @@ def extract(X, rows, features, origin, scale, out):
 
 
 @jit
+def centre(block, rows, mean, root, out):
+    """Write (block[rows] - mean) * root, with one factor `root` per row, transposed to `out`."""
+    for f in range(out.shape[0]):
+        for r in range(out.shape[1]):
+            out[f, r] = (block[rows[r], f] - mean[f]) * root[r]
+
+
+@jit
 def add_rows(X, rows, factor, out):
     """Add factor[r] * X[rows[r]] to `out` for each r; four rows at a time, which is faster."""
     whole = rows.shape[0] - rows.shape[0] % 4
