@@ -26,7 +26,16 @@ from .._utils.matrices import as_array, canonical_csr, ranges
 from .._utils.options import Part
 from ..tree import Split
 from .base import NodeSolver, Status
-from .newton_kernels import add_rows, centre, extract, minimise, minimise_by_columns
+from .newton_kernels import (
+    add_rows,
+    add_sparse_rows,
+    centre,
+    extract,
+    extract_sparse,
+    logistic,
+    minimise,
+    minimise_by_columns,
+)
 
 # Without a penalty, the loss has no minimum if a test separates the rows without errors. Each
 # column therefore has a least penalty. It is the share `_MIN_PRICE` of the penalty above which all
@@ -39,19 +48,20 @@ _MAX_STEPS = 400
 _MAX_FAILURES = 4  # the solver stops after this many steps in a row without a decrease
 _UNIT_BITS = 960  # units of columns are 2 ** -960 to 2 ** 960, so that quotients are finite
 _CONSTANT = 1e-12  # columns that vary less than this share of their mean are constant
-_DENSE_SHARE = 0.1  # sparse columns with more non-zeros than this share are stored as an array
+# An array with fewer non-zeros than the first share is stored as a sparse matrix. Some columns of a
+# sparse matrix with more non-zeros than the second share are copied to an array.
+_SPARSE_SHARE, _DENSE_PART = 0.5, 0.1
 _BLOCK_ROWS = 512
 
-# The gradient of all features is computed when the gap over the working set is at most the first
-# share of the tolerance, or the second share of the last gap over all features.
-_ENOUGH, _PROGRESS = 0.5, 0.5
 # Features join the working set if the absolute derivative of the loss by their weight exceeds the
 # share `_NEARLY` of their penalty: at most 64 at a time, or half as many as have a weight.
 _NEARLY, _MOST_NEW, _NEW_SHARE = 0.95, 64, 0.5
 _FEW = 20  # up to this many features are all in the working set
 # A start with more weights than this and a larger relative gap than `_FAR` is replaced by zero.
 _MANY, _FAR = 200, 0.6
-_MOST_GRAM = 150  # with more sparse features, columns replace the Gram matrix
+# Columns replace the Gram matrix if a model has more features than the first number, and also more
+# than the second number times the share of non-zeros; or more than the third number.
+_ALWAYS_GRAM, _GRAM_PER_DENSITY, _MOST_GRAM = 200, 6000, 4000
 
 # The second derivatives are summed over a sample of the rows: at least 1000 rows and 10 per
 # feature of the model. Up to 200 rows per feature are used if that takes about as long as a pass
@@ -120,6 +130,8 @@ class Newton(Part, NodeSolver):
 
     def bind(self, X):
         """Compute the mean and the scale of each column; see :class:`BoundSolver`."""
+        if not sp.issparse(X) and np.count_nonzero(X) < _SPARSE_SHARE * X.size:
+            X = sp.csr_matrix(X)
         if sp.issparse(X):
             X = sp.csr_matrix(canonical_csr(X))
         low, high = ranges(X)
@@ -128,7 +140,10 @@ class Newton(Part, NodeSolver):
         varies = reach > _CONSTANT * np.abs(origin)
         bits = np.log2(reach, out=np.zeros_like(reach), where=varies)
         unit = np.exp2(np.clip(np.round(bits), -_UNIT_BITS, _UNIT_BITS))
-        return _BoundNewton(self.tol, X, origin, np.where(varies, 1.0 / unit, 0.0))
+        fill = None
+        if sp.issparse(X):
+            fill = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
+        return _BoundNewton(self.tol, X, origin, np.where(varies, 1.0 / unit, 0.0), fill)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,21 +159,22 @@ class _BoundNewton:
     scale : float64 array of shape (d,)
         Factor of each column, after the subtraction of its origin: 1 over a power of two near its
         largest absolute value, and 0 for a constant column.
+    fill : float64 array of shape (d,), share of non-zeros in each column; None if X is dense
     """
 
     tol: float
     X: Any
     origin: np.ndarray
     scale: np.ndarray
+    fill: np.ndarray | None
 
     def solve(self, problem):
         """Solve one node to the relative duality gap `tol`; see :class:`BoundSolver`."""
         every = problem.features is None
         features = np.arange(len(self.origin)) if every else np.asarray(problem.features, np.int64)
         origin, scale = self.origin[features], self.scale[features]
-        rows = _Rows.from_matrix(
-            self.X, np.asarray(problem.rows, np.int64), features, origin, scale
-        )
+        rows = np.asarray(problem.rows, np.int64)
+        rows = _Rows(self.X, rows, features, origin, scale, self.fill)
         factors = 1.0 if problem.factors is None else problem.factors
         descent = _Descent(rows, problem.goes_right, problem.weight, problem.strength * factors)
         start, is_complete = problem.warm_start, False
@@ -186,9 +202,10 @@ class _Rows(NamedTuple):
 
     Parameters
     ----------
-    X : array, or the CSC matrix of these rows and features, scaled
+    X : array or CSR matrix of shape (n, d)
     rows, features : int64 arrays of shape (m,) and (k,)
-    origin, scale : float64 arrays of shape (k,)
+    origin, scale : float64 arrays of shape (k,); `origin` is 0 if X is sparse
+    fill : float64 array of shape (d,), share of non-zeros in each column of X; None if X is dense
     """
 
     X: Any
@@ -196,24 +213,22 @@ class _Rows(NamedTuple):
     features: np.ndarray
     origin: np.ndarray
     scale: np.ndarray
-
-    @classmethod
-    def from_matrix(cls, X, rows, features, origin, scale):
-        """Return the rows of a matrix; those of a CSR matrix are copied as columns."""
-        if sp.issparse(X):
-            part = X[rows]
-            part = (part if len(features) == X.shape[1] else part[:, features]).tocsc()
-            data = part.data * np.repeat(scale, np.diff(part.indptr))
-            X = sp.csc_matrix((data, part.indices, part.indptr), part.shape)
-        return cls(X, rows, features, origin, scale)
+    fill: np.ndarray | None
 
     def columns(self, some):
         """Return some of the columns: array of shape (m, len(some)), or CSC matrix."""
         if not sp.issparse(self.X):
             return self._dense(self.rows, some)
-        part = self.X if len(some) == self.X.shape[1] else self.X[:, some]
-        is_filled = part.nnz > _DENSE_SHARE * part.shape[0] * part.shape[1]
-        return part.toarray(order="F") if is_filled else part
+        wanted, scale = self.features[some], self.scale[some]
+        if self.fill[wanted].mean() < _DENSE_PART:
+            part = self.X[self.rows][:, wanted].tocsc()
+            part.data = part.data * np.repeat(scale, np.diff(part.indptr))
+            return part
+        inverse = np.full(self.X.shape[1], len(some), np.uint32)
+        inverse[wanted] = np.arange(len(some), dtype=np.uint32)
+        out = np.zeros((len(some) + 1, len(self.rows)))
+        extract_sparse(*_arrays(self.X), self.rows, inverse, out)
+        return (out[:-1] * scale[:, None]).T
 
     def _dense(self, rows, some):
         out = np.empty((len(some), len(rows)))
@@ -222,9 +237,10 @@ class _Rows(NamedTuple):
 
     def sums(self, factor):
         """Return the sum of the rows, each times its factor: float64 array of shape (k,)."""
-        if sp.issparse(self.X):
-            return self.X.T @ factor
         total = np.zeros(self.X.shape[1])
+        if sp.issparse(self.X):
+            add_sparse_rows(*_arrays(self.X), self.rows, factor, total)
+            return total[self.features] * self.scale
         add_rows(self.X, self.rows, factor, total)
         return (total[self.features] - self.origin * factor.sum()) * self.scale
 
@@ -233,15 +249,22 @@ class _Rows(NamedTuple):
         total, k = weight.sum(), len(self.features)
         center = self.sums(weight / total)
         if sp.issparse(self.X):
-            size = np.repeat(np.abs(center), np.diff(self.X.indptr))
-            change = np.abs(self.X.data - np.repeat(center, np.diff(self.X.indptr))) - size
-            X = sp.csc_matrix((change, self.X.indices, self.X.indptr), self.X.shape)
-            return total * np.abs(center) + X.T @ weight
+            part = self.X[self.rows]
+            near, scale = np.zeros((2, self.X.shape[1]))
+            near[self.features], scale[self.features] = center, self.scale
+            near, values = near[part.indices], part.data * scale[part.indices]
+            part.data = np.abs(values - near) - np.abs(near)
+            return total * np.abs(center) + (part.T @ weight)[self.features]
         out = np.zeros(k)
         for start in range(0, len(weight), _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
             out += weight[part] @ np.abs(self._dense(self.rows[part], np.arange(k)) - center)
         return out
+
+
+def _arrays(X):
+    """Return the arrays of a CSR matrix; numba checks signed indices for negative values."""
+    return X.data, X.indices.view(np.uint32), X.indptr
 
 
 def _joined(block, other):
@@ -281,24 +304,15 @@ class _State(NamedTuple):
     @classmethod
     def at(cls, margin, sign, weight):
         """Return the state at some margins."""
-        signed, losses = sign * margin, _losses(margin, sign)
-        wrong = weight * np.exp(-signed - losses)  # weight times the probability of the other side
-        residual, curvature = -sign * wrong, wrong * np.exp(-losses)
-        total = float(curvature.sum())
-        slope = float(residual.sum())
+        residual, curvature = np.empty((2, len(margin)))
+        loss, slope, total = logistic(margin, sign, weight, residual, curvature)
         shift = slope / total if total > 0 else np.copysign(np.inf, slope)
-        return cls(margin, float(weight @ losses), residual, curvature, total, shift)
+        return cls(margin, loss, residual, curvature, total, shift)
 
     @property
     def balanced(self):
         """Residuals after a Newton step in the bias, to first order: their sum is 0."""
         return self.residual - self.shift * self.curvature if self.total > 0 else self.residual
-
-
-def _losses(margin, sign):
-    """Return log(1 + exp(-sign * margin)) without overflow."""
-    size = np.abs(margin)
-    return np.log1p(np.exp(-size)) + 0.5 * (size - sign * margin)
 
 
 def _entropies(share):
@@ -337,6 +351,7 @@ class _Descent:
         self._right = float(self._weight[goes_right].sum())
         self._left = float(self._weight[~goes_right].sum())
         self._price = np.maximum(self._at_least(price * rows.scale), 1e-300)
+        self._sample_factor = 1
         self._start_from_nothing()
 
     def _at_least(self, price):
@@ -395,49 +410,54 @@ class _Descent:
 
     def run(self, tol):
         """Take Newton steps until the relative duality gap is at most `tol`; return the Status."""
-        model, n_failures, last_gap = None, 0, np.inf
+        model, n_failures = None, 0
         for step in range(_MAX_STEPS):
-            balanced, objective = self._state.balanced, self._state.loss + self._penalty()
-            slope = self._block.T @ balanced
-            enough, gap = tol * objective, self._gap(balanced, slope, self._price[self._set])
-            if step == 0 or gap <= max(_ENOUGH * enough, _PROGRESS * last_gap):
-                gradient = self._gradient(balanced, slope)
-                last_gap = self._gap(balanced, gradient, self._price)
-                if last_gap <= enough:
-                    return Status(True, _relative(last_gap, objective), step)
-                if step == 0 and self._is_too_dense(last_gap / objective):
-                    self._start_from_nothing()
-                    gradient = self._rows.sums(self._state.balanced)
-                if self._extend(gradient):
-                    model = None
-                slope = gradient[self._set]
-            if len(self._set) == 0:
-                break
-            model = self._renewed(model, slope)
-            n_failures = 0 if self._advance(model, slope) else n_failures + 1
+            gradient = self._gradient()
+            gap, objective = self._gap(gradient, tol)
+            if gap <= tol * objective:
+                return Status(True, _relative(gap, objective), step)
+            if step == 0 and self._is_too_dense(gap / objective):
+                self._start_from_nothing()
+                gradient = self._gradient()
+            model = self._renewed(model, gradient)
+            n_failures = 0 if self._advance(model, gradient[self._set]) else n_failures + 1
             if n_failures == _MAX_FAILURES:
                 break
-        balanced, objective = self._state.balanced, self._state.loss + self._penalty()
-        gap = self._gap(balanced, self._rows.sums(balanced), self._price)
+        gap, objective = self._gap(self._gradient(), tol)
         gap = _relative(gap, objective)
         return Status(gap <= tol, gap, step + 1)
 
-    def _gradient(self, balanced, slope):
-        """Return the derivatives by all weights; `slope` are those of the working set."""
+    def _gradient(self):
+        """Return the derivatives of the loss by all weights, after a Newton step in the bias."""
         if len(self._set) < len(self._price):
-            return self._rows.sums(balanced)
-        gradient = np.empty_like(slope)
-        gradient[self._set] = slope
+            return self._rows.sums(self._state.balanced)
+        gradient = np.empty(len(self._set))
+        gradient[self._set] = self._block.T @ self._state.balanced
         return gradient
 
-    def _gap(self, balanced, gradient, price):
-        """Return the duality gap over the features with the given derivatives and penalties."""
+    def _gap(self, gradient, tol):
+        """Return the duality gap, or a bound on the same side of the tolerance; and the objective.
+
+        The bounds avoid logarithms. Let z_n = y_n m_n, and let v_n be the probability of the wrong
+        side. By convexity, the gap is the penalty minus the sum of c_n u_n z_n, plus the sum of
+        c_n K(u_n, v_n), where the Kullback-Leibler divergence K lies between 0 and
+        (u_n - v_n)^2 / (v_n (1 - v_n)).
+        """
         state, penalty = self._state, self._penalty()
-        if abs(state.shift) >= 1 or len(price) == 0:
-            return np.inf
-        scale = 1.0 / max(1.0, (np.abs(gradient) / price).max())
-        share = np.abs(balanced) * (scale / self._weight)
-        return state.loss + penalty - float(self._weight @ _entropies(share))
+        objective = state.loss + penalty
+        if abs(state.shift) >= 1:
+            return np.inf, objective
+        scale = 1.0 / max(1.0, (np.abs(gradient) / self._price).max(initial=0.0))
+        dual = scale * state.balanced
+        low = penalty + float(dual @ state.margin)
+        if low > tol * objective:
+            return low, objective
+        change = dual - state.residual
+        high = low + float(change @ (change / np.maximum(state.curvature, 1e-300)))
+        if high <= tol * objective:
+            return high, objective
+        entropies = _entropies(np.abs(dual) / self._weight)
+        return objective - float(self._weight @ entropies), objective
 
     def _is_too_dense(self, gap):
         """Return whether the initial weights have too many non-zeros to be useful.
@@ -449,51 +469,67 @@ class _Descent:
         n_used = np.count_nonzero(self.w)
         return n_used > len(self._sign) or (n_used > _MANY and gap > _FAR)
 
-    def _extend(self, gradient):
-        """Add the worst violators of the optimality conditions to the working set.
-
-        Return whether there are any.
-        """
+    def _choose(self, gradient):
+        """Set the working set: features with a weight, and the worst violators of optimality."""
         size = np.abs(gradient) / self._price
-        size[self._set] = 0.0
-        new = np.flatnonzero(size > (_NEARLY if len(size) > _FEW else 0.0))
+        used = self.w != 0
+        if len(size) <= _FEW:
+            used[:] = True
+        size[used] = 0.0
+        new = np.flatnonzero(size > _NEARLY)
         most = max(_MOST_NEW, int(_NEW_SHARE * np.count_nonzero(self.w)))
         if len(new) > most:
-            new = np.sort(new[np.argpartition(size[new], -most)[-most:]])
+            new = new[np.argpartition(size[new], -most)[-most:]]
+        used[new] = True
+        kept = used[self._set]
+        used[self._set] = False
+        if not kept.all():
+            block = self._block
+            self._block = block[:, kept] if sp.issparse(block) else block.T[kept].T
+            self._set = self._set[kept]
+        new = np.flatnonzero(used)
         if len(new):
             self._block = _joined(self._block, self._rows.columns(new))
             self._set = np.concatenate([self._set, new])
-        return len(new) > 0
 
-    def _renewed(self, model, slope):
+    def _renewed(self, model, gradient):
         """Return the model for the next step: `model` with a correction, or a new one."""
-        if model is None:
-            return _Model(self._second_derivatives(self._n_sample(), False), self._n_sample())
-        if model.is_fast and not (model.is_careful or model.by_columns):
-            correct(model.matrix, model.change, slope - model.slope)
-            return model
-        # The last step was shortened, or the predicted decreases fall slowly. The sample of rows
-        # over which the second derivatives are summed may be too small.
-        is_big = model.predicted > _BIG * self._state.loss
-        is_careful = model.size < _SHORT or (model.is_careful and is_big)
-        matrix = self._second_derivatives(2 * model.n_sample, is_careful)
-        return _Model(matrix, 2 * model.n_sample, is_careful, model.predicted)
+        is_careful, predicted = False, np.inf
+        if model is not None:
+            missing = np.abs(gradient) > self._price
+            missing[self._set] = False
+            is_covered = not missing.any()
+            if is_covered and model.is_fast and not (model.is_careful or model.by_columns):
+                correct(model.matrix, model.change, gradient[self._set] - model.slope)
+                return model
+            # If the last step was shortened, or the predicted decreases fall slowly, the sample of
+            # rows over which the second derivatives are summed may be too small.
+            if model.size < 1 or (is_covered and not model.is_fast):
+                self._sample_factor *= 2
+            predicted = model.predicted
+            is_big = predicted > _BIG * self._state.loss
+            is_careful = model.size < _SHORT or (model.is_careful and is_big)
+        self._choose(gradient)
+        return _Model(self._second_derivatives(is_careful), is_careful, predicted)
 
     def _n_sample(self):
         """Return the number of rows over which a model of the working set sums the curvature."""
         (m, k), d = self._block.shape, len(self._price)
-        work = min(_SAMPLE_WORK * d * m / k**2, _MOST_PER_FEATURE * k)
-        return int(max(_MIN_SAMPLE, _SAMPLE_PER_FEATURE * k, work))
+        work = min(_SAMPLE_WORK * d * m / max(k, 1) ** 2, _MOST_PER_FEATURE * k)
+        return int(max(_MIN_SAMPLE, _SAMPLE_PER_FEATURE * self._sample_factor * k, work))
 
-    def _second_derivatives(self, n_sample, is_careful):
+    def _second_derivatives(self, is_careful):
         """Return the Gram matrix of the working set, or its columns; see :class:`_Model`."""
         curvature, block = self._state.curvature, self._block
         if is_careful:
             curvature = self._secant()
-        if sp.issparse(block) and block.shape[1] > _MOST_GRAM:
+        m, k = block.shape
+        density = block.nnz / (m * max(k, 1)) if sp.issparse(block) else 1.0
+        if k > min(max(_ALWAYS_GRAM, _GRAM_PER_DENSITY * density), _MOST_GRAM):
+            block = sp.csc_matrix(block)
             arrays = block.data, block.indices.astype(np.uint32), block.indptr.astype(np.int64)
             return *arrays, curvature
-        return gram(block, curvature, n_sample, np.float64 if is_careful else np.float32)
+        return gram(block, curvature, self._n_sample(), np.float64 if is_careful else np.float32)
 
     def _secant(self):
         """Return the curvature of the loss, with larger values for misclassified rows.
@@ -531,10 +567,10 @@ class _Descent:
         size = 1.0
         for _ in range(_MAX_HALVINGS):
             w, margin = weights + size * change, state.margin + size * direction
-            loss = float(self._weight @ _losses(margin, self._sign))
+            trial = _State.at(margin, self._sign, self._weight)
             most = before * (1 + _ROUNDING) - _ARMIJO * size * predicted
-            if loss + float(price @ np.abs(w)) <= most:
-                self._state = _State.at(margin, self._sign, self._weight)
+            if trial.loss + float(price @ np.abs(w)) <= most:
+                self._state = trial
                 self.w[self._set], self.bias, self.has_moved = w, self.bias - size * mean, True
                 model.size = size
                 model.is_fast = model.is_fast and size == 1
@@ -560,7 +596,6 @@ class _Model:
     matrix : array of shape (k, k), or tuple
         The matrix H of second derivatives; or, for many sparse features, the arrays of their CSC
         matrix and the curvature of each row, from which it can be computed.
-    n_sample : int, number of rows over which `matrix` is summed
     is_careful : bool
         Whether curvature was added to that of the loss, which makes the step shorter.
     predicted : float
@@ -574,7 +609,6 @@ class _Model:
     """
 
     matrix: Any
-    n_sample: int
     is_careful: bool = False
     predicted: float = np.inf
     change: np.ndarray | None = None
