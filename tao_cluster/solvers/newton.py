@@ -16,7 +16,7 @@ u_n = q |r_n - s h_n| / c_n are a feasible point of the dual problem if |s| < 1,
 q |g_j| <= p_j. The duality gap is F minus the sum of c_n times the entropy of u_n.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,12 +29,13 @@ from .base import NodeSolver, Status
 from .newton_kernels import (
     add_rows,
     add_sparse_rows,
-    centre,
     extract,
     extract_sparse,
     logistic,
     minimise,
     minimise_by_columns,
+    products,
+    sparse_products,
 )
 
 # Without a penalty, the loss has no minimum if a test separates the rows without errors. Each
@@ -48,9 +49,15 @@ _MAX_STEPS = 400
 _MAX_FAILURES = 4  # the solver stops after this many steps in a row without a decrease
 _UNIT_BITS = 960  # units of columns are 2 ** -960 to 2 ** 960, so that quotients are finite
 _CONSTANT = 1e-12  # columns that vary less than this share of their mean are constant
+_ERROR = (
+    1.5 * 2.0**-24
+)  # bound of the rounding error of a value of at most 1.5, in single precision
+_MOST_SHARE = 1e8  # limit of `share` in `_rounding`, which avoids overflow
+_MAX_SINGLE = 40  # after this many steps in single precision, double precision is used
 # An array with fewer non-zeros than the first share is stored as a sparse matrix. Some columns of a
 # sparse matrix with more non-zeros than the second share are copied to an array.
 _SPARSE_SHARE, _DENSE_PART = 0.5, 0.1
+_MOST_GATHERED = 0.25  # sparse rows of a node are copied if they are at most this share of all
 _BLOCK_ROWS = 512
 
 # Features join the working set if the absolute derivative of the loss by their weight exceeds the
@@ -119,8 +126,13 @@ class Newton(Part, NodeSolver):
     strength computed for the column itself. The duality gap is that of the problem with the raised
     strengths.
 
-    *Memory.* A dense X is not copied. Each call of the solver copies the working set of its rows in
-    double precision (a sparse X: all features of its rows).
+    *Precision.* X is stored in single precision, shifted and scaled. Sums use double precision. If
+    rounding of X could hide an error of the size of the gap, or if 40 steps are not enough, the
+    node is solved with X itself. The duality gap includes a bound of the rounding errors.
+
+    *Memory.* X is stored by its non-zeros if more than half of its values are zero, and otherwise
+    as an array: 4 or 8 bytes per stored value. The rows of a node are copied if X is sparse and
+    they are at most a quarter of all rows, or if only some features are allowed.
     """
 
     tol: float = 1e-3
@@ -130,20 +142,37 @@ class Newton(Part, NodeSolver):
 
     def bind(self, X):
         """Compute the mean and the scale of each column; see :class:`BoundSolver`."""
-        if not sp.issparse(X) and np.count_nonzero(X) < _SPARSE_SHARE * X.size:
+        X = sp.csr_matrix(canonical_csr(X)) if sp.issparse(X) else X
+        n_filled = np.count_nonzero(X.data if sp.issparse(X) else X)
+        if n_filled >= _SPARSE_SHARE * X.shape[0] * X.shape[1]:
+            X = as_array(X)
+        elif not sp.issparse(X):
             X = sp.csr_matrix(X)
-        if sp.issparse(X):
-            X = sp.csr_matrix(canonical_csr(X))
         low, high = ranges(X)
-        origin = np.zeros(X.shape[1]) if sp.issparse(X) else X.mean(axis=0, dtype=np.float64)
+        origin = np.zeros(X.shape[1])
+        if not sp.issparse(X):
+            # Means are rounded, so that data near the origin are not shifted and keep their digits.
+            mean = X.mean(axis=0, dtype=np.float64)
+            step = np.exp2(np.ceil(np.log2(np.maximum(high - low, 1e-15 * np.abs(mean) + 1e-300))))
+            origin = np.round(4 * mean / step) * (step / 4)
         reach = np.maximum(high - origin, origin - low)
         varies = reach > _CONSTANT * np.abs(origin)
         bits = np.log2(reach, out=np.zeros_like(reach), where=varies)
         unit = np.exp2(np.clip(np.round(bits), -_UNIT_BITS, _UNIT_BITS))
-        fill = None
-        if sp.issparse(X):
-            fill = np.bincount(X.indices, minlength=X.shape[1]) / X.shape[0]
-        return _BoundNewton(self.tol, X, origin, np.where(varies, 1.0 / unit, 0.0), fill)
+        scale = np.where(varies, 1.0 / unit, 0.0)
+        return _BoundNewton(self.tol, X, _single(X, origin, scale), origin, scale)
+
+
+def _single(X, origin, scale):
+    """Return X minus `origin`, times `scale`, in single precision; `origin` is 0 if X is sparse."""
+    if sp.issparse(X):
+        data = (X.data * scale[X.indices]).astype(np.float32)
+        return sp.csr_matrix((data, X.indices, X.indptr), X.shape)
+    values = np.empty(X.shape, np.float32)
+    for start in range(0, X.shape[0], _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        values[part] = (X[part] - origin) * scale
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,126 +183,166 @@ class _BoundNewton:
     ----------
     tol : float
     X : array or CSR matrix of shape (n, d)
+    single : float32 array or CSR matrix of shape (n, d)
+        X minus `origin`, times `scale`.
     origin : float64 array of shape (d,)
         The mean of each column; 0 if X is sparse.
     scale : float64 array of shape (d,)
         Factor of each column, after the subtraction of its origin: 1 over a power of two near its
         largest absolute value, and 0 for a constant column.
-    fill : float64 array of shape (d,), share of non-zeros in each column; None if X is dense
     """
 
     tol: float
     X: Any
+    single: Any
     origin: np.ndarray
     scale: np.ndarray
-    fill: np.ndarray | None
 
     def solve(self, problem):
         """Solve one node to the relative duality gap `tol`; see :class:`BoundSolver`."""
-        every = problem.features is None
-        features = np.arange(len(self.origin)) if every else np.asarray(problem.features, np.int64)
-        origin, scale = self.origin[features], self.scale[features]
-        rows = np.asarray(problem.rows, np.int64)
-        rows = _Rows(self.X, rows, features, origin, scale, self.fill)
-        factors = 1.0 if problem.factors is None else problem.factors
-        descent = _Descent(rows, problem.goes_right, problem.weight, problem.strength * factors)
-        start, is_complete = problem.warm_start, False
-        if start is not None:
+        features, at = problem.features, np.asarray(problem.rows, np.int64)
+        every = slice(None) if features is None else np.asarray(features, np.int64)
+        origin, scale = self.origin[every], self.scale[every]
+        start, is_complete = None, False
+        if problem.warm_start is not None:
             full = np.zeros(len(self.origin))
-            full[start.indices] = start.weights
-            is_complete = np.count_nonzero(full) == np.count_nonzero(full[features])
-            w = full[features]
+            full[problem.warm_start.indices] = problem.warm_start.weights
+            w = full[every]
+            is_complete = np.count_nonzero(full) == np.count_nonzero(w)
             unit = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-            descent.start(w * unit, w @ origin - start.threshold)
-        status = descent.run(self.tol)
-        if is_complete and not descent.has_moved:
-            return start, status
+            start = w * unit, w @ origin - problem.warm_start.threshold
+        one, zero = np.ones(len(self.scale)), np.zeros(len(self.scale))
+        n_steps, has_moved = 0, False
+        for form in (
+            _Rows(self.single, at, zero, one, _ERROR),
+            _Rows(self.X, at, self.origin, self.scale, 0.0),
+        ):
+            factors = 1.0 if problem.factors is None else problem.factors
+            price = problem.strength * factors * scale
+            rows = form.gathered(None if features is None else every)
+            descent = _Descent(rows, problem.goes_right, problem.weight, price, scale)
+            if start is not None:
+                descent.start(*start)
+            status = descent.run(self.tol)
+            n_steps, has_moved = n_steps + status.steps, has_moved or descent.has_moved
+            if status.converged:
+                break
+            start = descent.w, descent.bias
+        status = replace(status, steps=n_steps)
+        if is_complete and not has_moved:
+            return problem.warm_start, status
         w = descent.w * scale
         used = np.flatnonzero(w)
         threshold = float(w @ origin - descent.bias)
-        return Split(features[used].astype(np.int32), w[used], threshold), status
+        indices = used if features is None else every[used]
+        return Split(indices.astype(np.int32), w[used], threshold), status
 
 
 # ---------------------------------------------------------------- rows of a node
 
 
 class _Rows(NamedTuple):
-    """Some features of the rows of a node: X[rows][:, features] minus `origin`, times `scale`.
+    """Rows of a node: X[rows] minus `origin`, times `scale`.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    rows, features : int64 arrays of shape (m,) and (k,)
-    origin, scale : float64 arrays of shape (k,); `origin` is 0 if X is sparse
-    fill : float64 array of shape (d,), share of non-zeros in each column of X; None if X is dense
+    rows : int64 array of shape (m,)
+    origin, scale : float64 arrays of shape (d,); `origin` is 0 if X is sparse
+    error : float
+        Bound of the rounding error of a value after scaling; 0 for double precision.
     """
 
     X: Any
     rows: np.ndarray
-    features: np.ndarray
     origin: np.ndarray
     scale: np.ndarray
-    fill: np.ndarray | None
+    error: float
 
-    def columns(self, some):
-        """Return some of the columns: array of shape (m, len(some)), or CSC matrix."""
+    def gathered(self, features):
+        """Return these rows in a form that many passes can read fast, with some of the features.
+
+        If `features` is None, all features are kept, and sparse rows are copied if they are few.
+        """
+        if features is None:
+            n, m = self.X.shape[0], len(self.rows)
+            if not sp.issparse(self.X) or m > _MOST_GATHERED * n:
+                return self
+            return self._replace(X=self.X[self.rows], rows=np.arange(m))
+        every, scale = np.arange(len(self.rows)), self.scale[features]
+        if sp.issparse(self.X):
+            X = self.X[self.rows][:, features]
+            if X.nnz < _DENSE_PART * X.shape[0] * X.shape[1]:
+                return _Rows(X, every, np.zeros(len(features)), scale, self.error)
+            X = X.toarray()
+        else:
+            X = self.values(every, features).T.astype(self.X.dtype, order="C")
+        return _Rows(X, every, np.zeros(len(features)), scale, self.error)
+
+    def values(self, some, features):
+        """Return some columns of X minus `origin`, as rows of an array, for some of the rows."""
+        rows, k, features = self.rows[some], len(features), features.astype(np.uint32)
         if not sp.issparse(self.X):
-            return self._dense(self.rows, some)
-        wanted, scale = self.features[some], self.scale[some]
-        if self.fill[wanted].mean() < _DENSE_PART:
-            part = self.X[self.rows][:, wanted].tocsc()
-            part.data = part.data * np.repeat(scale, np.diff(part.indptr))
-            return part
-        inverse = np.full(self.X.shape[1], len(some), np.uint32)
-        inverse[wanted] = np.arange(len(some), dtype=np.uint32)
-        out = np.zeros((len(some) + 1, len(self.rows)))
-        extract_sparse(*_arrays(self.X), self.rows, inverse, out)
-        return (out[:-1] * scale[:, None]).T
+            out = np.empty((k, len(rows)))
+            extract(self.X, rows, features, self.origin[features], out)
+            return out
+        inverse = np.full(self.X.shape[1], k, np.uint32)
+        inverse[features] = np.arange(k, dtype=np.uint32)
+        out = np.zeros((k + 1, len(rows)))
+        extract_sparse(*_arrays(self.X), rows, inverse, out)
+        return out[:-1]
 
-    def _dense(self, rows, some):
-        out = np.empty((len(some), len(rows)))
-        extract(self.X, rows, self.features[some], self.origin[some], self.scale[some], out)
-        return out.T
+    def columns(self, features):
+        """Return the arrays (data, indices, indptr) of the CSC matrix of some features."""
+        if sp.issparse(self.X):
+            X = self.X[self.rows][:, features].tocsc()
+        else:
+            X = sp.csc_matrix(self.values(np.arange(len(self.rows)), features).T)
+        data = X.data * np.repeat(self.scale[features], np.diff(X.indptr))
+        return data, X.indices.view(np.uint32), X.indptr
+
+    def products(self, w):
+        """Return the product of each row and the weights: float64 array of shape (m,)."""
+        out, w = np.empty(len(self.rows)), w * self.scale
+        if sp.issparse(self.X):
+            sparse_products(*_arrays(self.X), self.rows, w, out)
+        else:
+            used = np.flatnonzero(w)
+            some = used.astype(np.uint32)
+            products(self.X, self.rows, some, w[used], self.origin[used], out)
+        return out
 
     def sums(self, factor):
-        """Return the sum of the rows, each times its factor: float64 array of shape (k,)."""
+        """Return the sum of the rows, each times its factor: float64 array of shape (d,)."""
         total = np.zeros(self.X.shape[1])
         if sp.issparse(self.X):
             add_sparse_rows(*_arrays(self.X), self.rows, factor, total)
-            return total[self.features] * self.scale
-        add_rows(self.X, self.rows, factor, total)
-        return (total[self.features] - self.origin * factor.sum()) * self.scale
+        else:
+            add_rows(self.X, self.rows, factor, total)
+            total -= self.origin * factor.sum()
+        return total * self.scale
 
     def deviations(self, weight):
         """Return the weighted sum of the absolute deviations from the mean, per column."""
-        total, k = weight.sum(), len(self.features)
-        center = self.sums(weight / total)
+        total, d = weight.sum(), len(self.scale)
+        center = np.divide(
+            self.sums(weight / total), self.scale, out=np.zeros(d), where=self.scale > 0
+        )
+        out = np.zeros(d)
         if sp.issparse(self.X):
             part = self.X[self.rows]
-            near, scale = np.zeros((2, self.X.shape[1]))
-            near[self.features], scale[self.features] = center, self.scale
-            near, values = near[part.indices], part.data * scale[part.indices]
-            part.data = np.abs(values - near) - np.abs(near)
-            return total * np.abs(center) + (part.T @ weight)[self.features]
-        out = np.zeros(k)
+            near = center[part.indices]
+            part.data = np.abs(part.data - near) - np.abs(near)
+            return (total * np.abs(center) + part.T @ weight) * self.scale
         for start in range(0, len(weight), _BLOCK_ROWS):
-            part = slice(start, start + _BLOCK_ROWS)
-            out += weight[part] @ np.abs(self._dense(self.rows[part], np.arange(k)) - center)
-        return out
+            some = np.arange(start, min(start + _BLOCK_ROWS, len(weight)))
+            out += np.abs(self.values(some, np.arange(d)) - center[:, None]) @ weight[some]
+        return out * self.scale
 
 
 def _arrays(X):
     """Return the arrays of a CSR matrix; numba checks signed indices for negative values."""
     return X.data, X.indices.view(np.uint32), X.indptr
-
-
-def _joined(block, other):
-    """Return the columns of two matrices, as an array or, if both are sparse, a CSC matrix."""
-    if block.shape[1] == 0:
-        return other
-    if sp.issparse(block) and sp.issparse(other):
-        return sp.hstack([block, other], format="csc")
-    return np.concatenate([as_array(block).T, as_array(other).T]).T  # columns are contiguous
 
 
 # ---------------------------------------------------------------- the loss
@@ -331,8 +400,10 @@ class _Descent:
     rows : _Rows
     goes_right : bool array of shape (m,)
     weight : float64 array of shape (m,), positive
-    price : float or float64 array of shape (k,)
-        Penalty on the absolute weight of each column of X.
+    price : float64 array of shape (k,)
+        Penalty on the absolute weight of each scaled column.
+    scale : float64 array of shape (k,)
+        The factor by which each column of X was multiplied.
 
     Attributes
     ----------
@@ -342,21 +413,23 @@ class _Descent:
         Whether the weights or the bias differ from those of the warm start.
     """
 
-    def __init__(self, rows, goes_right, weight, price):
-        self._rows = rows
+    def __init__(self, rows, goes_right, weight, price, scale):
+        self._rows, self._scale = rows, scale
         self._sign = np.where(goes_right, 1.0, -1.0)
         self._weight = np.asarray(weight, dtype=np.float64)
         # Total weight of the rows of each side. Both are sums, because a difference could round to
         # less than 0.
         self._right = float(self._weight[goes_right].sum())
         self._left = float(self._weight[~goes_right].sum())
-        self._price = np.maximum(self._at_least(price * rows.scale), 1e-300)
+        self._price = np.maximum(self._at_least(price), 1e-300)
         self._sample_factor = 1
+        X = rows.X
+        self._row_size = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
         self._start_from_nothing()
 
     def _at_least(self, price):
         """Return the penalties, each at least a small share of the one that makes all weights 0."""
-        scale, varies = self._rows.scale, self._rows.scale > 0
+        scale, varies = self._scale, self._scale > 0
         share = self._right / (self._right + self._left)
         if np.all(price[varies] >= 3 * _MIN_PRICE * self._right * (1 - share)):
             return price  # the bounds below would raise no penalty, and need three passes over X
@@ -377,17 +450,13 @@ class _Descent:
         self.w, self.bias = np.zeros(len(self._price)), np.log(self._right / self._left)
         self.has_moved, margin = True, np.full(len(self._sign), self.bias)
         self._state = _State.at(margin, self._sign, self._weight)
-        # The working set, and its columns.
-        self._set, self._block = np.empty(0, np.int64), np.empty((len(margin), 0))
+        self._set = np.empty(0, np.int64)
 
     def start(self, w, bias):
         """Start from weights with the best bias, unless zero weights have a lower objective."""
         least = self._state.loss
-        self.w, self._set = w, np.flatnonzero(w)
-        self._block = self._rows.columns(self._set)
-        self.bias = bias
-        margin = self._block @ w[self._set] + bias
-        self._state, shift = self._with_best_bias(margin)
+        self.w = w
+        self._state, shift = self._with_best_bias(self._rows.products(w) + bias)
         self.bias, self.has_moved = bias + shift, shift != 0
         if self._state.loss + self._penalty() > least * (1 + 1e-12):
             self._start_from_nothing()
@@ -411,11 +480,14 @@ class _Descent:
     def run(self, tol):
         """Take Newton steps until the relative duality gap is at most `tol`; return the Status."""
         model, n_failures = None, 0
-        for step in range(_MAX_STEPS):
+        for step in range(min(_MAX_SINGLE, _MAX_STEPS) if self._rows.error else _MAX_STEPS):
             gradient = self._gradient()
             gap, objective = self._gap(gradient, tol)
-            if gap <= tol * objective:
-                return Status(True, _relative(gap, objective), step)
+            sure, enough = gap + self._rounding(objective), tol * objective
+            if sure <= enough:
+                return Status(True, _relative(sure, objective), step)
+            if 2 * gap <= enough and sure > gap:  # double precision is needed
+                return Status(False, _relative(sure, objective), step)
             if step == 0 and self._is_too_dense(gap / objective):
                 self._start_from_nothing()
                 gradient = self._gradient()
@@ -424,16 +496,12 @@ class _Descent:
             if n_failures == _MAX_FAILURES:
                 break
         gap, objective = self._gap(self._gradient(), tol)
-        gap = _relative(gap, objective)
+        gap = _relative(gap + self._rounding(objective), objective)
         return Status(gap <= tol, gap, step + 1)
 
     def _gradient(self):
         """Return the derivatives of the loss by all weights, after a Newton step in the bias."""
-        if len(self._set) < len(self._price):
-            return self._rows.sums(self._state.balanced)
-        gradient = np.empty(len(self._set))
-        gradient[self._set] = self._block.T @ self._state.balanced
-        return gradient
+        return self._rows.sums(self._state.balanced)
 
     def _gap(self, gradient, tol):
         """Return the duality gap, or a bound on the same side of the tolerance; and the objective.
@@ -459,6 +527,20 @@ class _Descent:
         entropies = _entropies(np.abs(dual) / self._weight)
         return objective - float(self._weight @ entropies), objective
 
+    def _rounding(self, objective):
+        """Return a bound of the error of the duality gap that rounding of the data can cause.
+
+        Errors of the margins change the loss. Errors of the slopes can make the dual point
+        infeasible. It then has to be scaled down by a share s, which lowers its value by s times
+        the penalty and by a second-order term.
+        """
+        if not self._rows.error:
+            return 0.0
+        residual = float(np.abs(self._state.residual).sum()) * self._rows.error
+        share = min(residual / self._price[self._scale > 0].min(initial=np.inf), _MOST_SHARE)
+        penalty = self._penalty()
+        return np.abs(self.w).sum() * residual + share * penalty + 0.5 * share**2 * objective
+
     def _is_too_dense(self, gap):
         """Return whether the initial weights have too many non-zeros to be useful.
 
@@ -481,16 +563,7 @@ class _Descent:
         if len(new) > most:
             new = new[np.argpartition(size[new], -most)[-most:]]
         used[new] = True
-        kept = used[self._set]
-        used[self._set] = False
-        if not kept.all():
-            block = self._block
-            self._block = block[:, kept] if sp.issparse(block) else block.T[kept].T
-            self._set = self._set[kept]
-        new = np.flatnonzero(used)
-        if len(new):
-            self._block = _joined(self._block, self._rows.columns(new))
-            self._set = np.concatenate([self._set, new])
+        self._set = np.flatnonzero(used)
 
     def _renewed(self, model, gradient):
         """Return the model for the next step: `model` with a correction, or a new one."""
@@ -514,22 +587,18 @@ class _Descent:
 
     def _n_sample(self):
         """Return the number of rows over which a model of the working set sums the curvature."""
-        (m, k), d = self._block.shape, len(self._price)
-        work = min(_SAMPLE_WORK * d * m / max(k, 1) ** 2, _MOST_PER_FEATURE * k)
+        m, k = len(self._sign), len(self._set)
+        work = min(_SAMPLE_WORK * self._row_size * m / max(k, 1) ** 2, _MOST_PER_FEATURE * k)
         return int(max(_MIN_SAMPLE, _SAMPLE_PER_FEATURE * self._sample_factor * k, work))
 
     def _second_derivatives(self, is_careful):
         """Return the Gram matrix of the working set, or its columns; see :class:`_Model`."""
-        curvature, block = self._state.curvature, self._block
-        if is_careful:
-            curvature = self._secant()
-        m, k = block.shape
-        density = block.nnz / (m * max(k, 1)) if sp.issparse(block) else 1.0
+        curvature, k = self._secant() if is_careful else self._state.curvature, len(self._set)
+        density = self._row_size / len(self._price)
         if k > min(max(_ALWAYS_GRAM, _GRAM_PER_DENSITY * density), _MOST_GRAM):
-            block = sp.csc_matrix(block)
-            arrays = block.data, block.indices.astype(np.uint32), block.indptr.astype(np.int64)
-            return *arrays, curvature
-        return gram(block, curvature, self._n_sample(), np.float64 if is_careful else np.float32)
+            return *self._rows.columns(self._set), curvature
+        dtype = np.float64 if is_careful else np.float32
+        return gram(self._rows, self._set, curvature, self._n_sample(), dtype)
 
     def _secant(self):
         """Return the curvature of the loss, with larger values for misclassified rows.
@@ -548,7 +617,9 @@ class _Descent:
         state, weights, price = self._state, self.w[self._set], self._price[self._set]
         minimiser = minimise_by_columns if model.by_columns else minimise
         change = minimiser(model.matrix, slope, weights, price)
-        direction = self._block @ change
+        full = np.zeros_like(self.w)
+        full[self._set] = change
+        direction = self._rows.products(full)
         mean = float(state.curvature @ direction) / state.total + state.shift
         direction -= mean
         before = state.loss + float(price @ np.abs(weights))
@@ -622,14 +693,15 @@ class _Model:
         return isinstance(self.matrix, tuple)
 
 
-def gram(block, curvature, n_sample, dtype):
+def gram(rows, features, curvature, n_sample, dtype):
     """Return the second derivatives of the loss over some features, with the bias eliminated.
 
     Rows are sampled in proportion to their curvature.
 
     Parameters
     ----------
-    block : array or CSC matrix of shape (m, k)
+    rows : _Rows
+    features : int64 array of shape (k,)
     curvature : float64 array of shape (m,)
     n_sample : int, approximate number of sampled rows
     dtype : np.float32 or np.float64, in which products are computed
@@ -645,11 +717,10 @@ def gram(block, curvature, n_sample, dtype):
         picked = np.flatnonzero(hits)
         # Rows outside of the sample may have large values.
         curvature, unseen = hits * (total / n_sample), 1.0 / n_sample
-    mean, part = (curvature @ block) / total, np.empty((block.shape[1], len(picked)), dtype)
-    root = np.sqrt(curvature[picked] / total)
-    if sp.issparse(block):
-        block, picked = block.tocsr()[picked].toarray(order="F"), np.arange(len(picked))
-    centre(block, picked, mean, root, part)
+    share, part = curvature[picked] / total, rows.values(picked, features)
+    part -= (part @ share)[:, None]
+    part *= rows.scale[features, None]
+    part = np.multiply(part, np.sqrt(share), out=np.empty(part.shape, dtype), casting="same_kind")
     out = (part @ part.T).astype(np.float64)  # NumPy computes half of it, as it is symmetric
     diagonal = np.einsum("ii->i", out)
     diagonal *= 1.0 + _RIDGE[dtype]

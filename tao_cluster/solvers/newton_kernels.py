@@ -85,22 +85,47 @@ def logistic(margin, sign, weight, residual, curvature):
 
 
 @jit
-def extract(X, rows, features, origin, scale, out):
-    """Write (X[rows, features] - origin) * scale to `out`, an array of shape (k, m)."""
+def extract(X, rows, features, origin, out):
+    """Write X[rows, features] - origin to `out`, an array of shape (k, m)."""
     for start in range(0, rows.shape[0], _BLOCK):
         some = rows[start : start + _BLOCK]
         for f in range(features.shape[0]):
-            j, a, b, to = features[f], origin[f], scale[f], out[f, start : start + _BLOCK]
+            j, a, to = features[f], origin[f], out[f, start : start + _BLOCK]
             for r in range(some.shape[0]):
-                to[r] = (X[some[r], j] - a) * b
+                to[r] = X[some[r], j] - a
 
 
 @jit
-def centre(block, rows, mean, root, out):
-    """Write (block[rows] - mean) * root, with one factor `root` per row, transposed to `out`."""
-    for f in range(out.shape[0]):
-        for r in range(out.shape[1]):
-            out[f, r] = (block[rows[r], f] - mean[f]) * root[r]
+def products(X, rows, features, w, origin, out):
+    """Write (X[rows, features] - origin) @ w to `out`; four sums let additions overlap."""
+    k = features.shape[0]
+    for r in range(rows.shape[0]):
+        row = X[rows[r]]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for f in range(0, k - 3, 4):
+            a += w[f] * (row[features[f]] - origin[f])
+            b += w[f + 1] * (row[features[f + 1]] - origin[f + 1])
+            c += w[f + 2] * (row[features[f + 2]] - origin[f + 2])
+            d += w[f + 3] * (row[features[f + 3]] - origin[f + 3])
+        for f in range(k - k % 4, k):
+            a += w[f] * (row[features[f]] - origin[f])
+        out[r] = (a + b) + (c + d)
+
+
+@jit
+def sparse_products(data, indices, indptr, rows, w, out):
+    """Write the products of rows of a CSR matrix and `w` to `out`."""
+    for r in range(rows.shape[0]):
+        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
+        values, features = data[start:stop], indices[start:stop]
+        pairs = (stop - start) // 2
+        a, b = 0.0, 0.0
+        for s in range(pairs):
+            a += values[2 * s] * w[features[2 * s]]
+            b += values[2 * s + 1] * w[features[2 * s + 1]]
+        if stop - start > 2 * pairs:
+            a += values[2 * pairs] * w[features[2 * pairs]]
+        out[r] = a + b
 
 
 @jit
