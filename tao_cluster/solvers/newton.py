@@ -67,7 +67,7 @@ _FEW = 20  # up to this many features are all in the working set
 # A start with more weights than this and a larger relative gap than `_FAR` is replaced by zero.
 _MANY, _FAR = 200, 0.6
 # Columns replace the Gram matrix if a model has more features than the first number, and also more
-# than the second number times the share of non-zeros; or more than the third number.
+# than rows, the second number times the share of non-zeros, or the third number.
 _ALWAYS_GRAM, _GRAM_PER_DENSITY, _MOST_GRAM = 200, 6000, 4000
 
 # The second derivatives are summed over a sample of the rows: at least 1000 rows and 10 per
@@ -283,12 +283,12 @@ class _Rows(NamedTuple):
         """Return some columns of X minus `origin`, as rows of an array, for some of the rows."""
         rows, k, features = self.rows[some], len(features), features.astype(np.uint32)
         if not sp.issparse(self.X):
-            out = np.empty((k, len(rows)))
+            out = np.empty((k, len(rows)), self.X.dtype)
             extract(self.X, rows, features, self.origin[features], out)
             return out
         inverse = np.full(self.X.shape[1], k, np.uint32)
         inverse[features] = np.arange(k, dtype=np.uint32)
-        out = np.zeros((k + 1, len(rows)))
+        out = np.zeros((k + 1, len(rows)), self.X.dtype)
         extract_sparse(*_arrays(self.X), rows, inverse, out)
         return out[:-1]
 
@@ -595,7 +595,8 @@ class _Descent:
         """Return the Gram matrix of the working set, or its columns; see :class:`_Model`."""
         curvature, k = self._secant() if is_careful else self._state.curvature, len(self._set)
         density = self._row_size / len(self._price)
-        if k > min(max(_ALWAYS_GRAM, _GRAM_PER_DENSITY * density), _MOST_GRAM):
+        most = min(len(self._sign), _GRAM_PER_DENSITY * density, _MOST_GRAM)
+        if k > max(_ALWAYS_GRAM, most):
             return *self._rows.columns(self._set), curvature
         dtype = np.float64 if is_careful else np.float32
         return gram(self._rows, self._set, curvature, self._n_sample(), dtype)
@@ -718,9 +719,10 @@ def gram(rows, features, curvature, n_sample, dtype):
         # Rows outside of the sample may have large values.
         curvature, unseen = hits * (total / n_sample), 1.0 / n_sample
     share, part = curvature[picked] / total, rows.values(picked, features)
-    part -= (part @ share)[:, None]
-    part *= rows.scale[features, None]
-    part = np.multiply(part, np.sqrt(share), out=np.empty(part.shape, dtype), casting="same_kind")
+    part -= (part @ share.astype(part.dtype))[:, None]
+    part *= rows.scale[features, None].astype(part.dtype)
+    root, out = np.sqrt(share).astype(part.dtype), np.empty(part.shape, dtype)
+    part = np.multiply(part, root, out=out, casting="same_kind")
     out = (part @ part.T).astype(np.float64)  # NumPy computes half of it, as it is symmetric
     diagonal = np.einsum("ii->i", out)
     diagonal *= 1.0 + _RIDGE[dtype]

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
 from tao_cluster import TAOClustering
-from tao_cluster.solvers import Liblinear, Newton, NodeProblem
+from tao_cluster.solvers import Liblinear, Newton, NodeProblem, newton
 from tao_cluster.tree import Split
 
 
@@ -207,7 +207,15 @@ def test_a_gap_that_is_not_reached_is_reported(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("strength", [10.0, 0.1, 1e-4])
-def test_a_dense_start_on_wide_data(rng, strength):
+def test_a_dense_start_on_wide_data(rng, monkeypatch, strength):
+    sizes = []
+
+    def recorded(rows, features, *rest):
+        sizes.append(len(features))
+        return gram(rows, features, *rest)
+
+    gram = newton.gram
+    monkeypatch.setattr(newton, "gram", recorded)
     X = rng.normal(size=(90, 2000)) + 3.0 * rng.normal(size=(2, 2000))[np.arange(90) % 2]
     goes_right = np.arange(90) % 2 == 0
     start = Split.from_dense(1e-3 * (X[goes_right].mean(axis=0) - X[~goes_right].mean(axis=0)), 0.0)
@@ -216,6 +224,7 @@ def test_a_dense_start_on_wide_data(rng, strength):
     split, status = Newton().bind(X).solve(terms)
     assert status.converged
     assert len(split.indices) <= 90
+    assert max(sizes) <= 200
 
 
 def test_a_start_with_few_weights_is_kept_on_wide_data(rng):
