@@ -26,17 +26,7 @@ from .._utils.matrices import as_array, canonical_csr, ranges
 from .._utils.options import Part
 from ..tree import Split
 from .base import NodeSolver, Status
-from .newton_kernels import (
-    add_rows,
-    add_sparse_rows,
-    extract,
-    extract_sparse,
-    logistic,
-    minimise,
-    minimise_by_columns,
-    products,
-    sparse_products,
-)
+from .newton_kernels import BLOCK_ROWS, NodeRows, logistic, minimise, minimise_by_columns
 
 # Without a penalty, the loss has no minimum if a test separates the rows without errors. Each
 # column therefore has a least penalty. It is the share `_MIN_PRICE` of the penalty above which all
@@ -49,16 +39,11 @@ _MAX_STEPS = 400
 _MAX_FAILURES = 4  # the solver stops after this many steps in a row without a decrease
 _UNIT_BITS = 960  # units of columns are 2 ** -960 to 2 ** 960, so that quotients are finite
 _CONSTANT = 1e-12  # columns that vary less than this share of their mean are constant
-_ERROR = (
-    1.5 * 2.0**-24
-)  # bound of the rounding error of a value of at most 1.5, in single precision
+# Bound of the rounding error of a value of at most 1.5, in single precision.
+_ERROR = 1.5 * 2.0**-24
 _MOST_SHARE = 1e8  # limit of `share` in `_rounding`, which avoids overflow
 _MAX_SINGLE = 40  # after this many steps in single precision, double precision is used
-# An array with fewer non-zeros than the first share is stored as a sparse matrix. Some columns of a
-# sparse matrix with more non-zeros than the second share are copied to an array.
-_SPARSE_SHARE, _DENSE_PART = 0.5, 0.1
-_MOST_GATHERED = 0.25  # sparse rows of a node are copied if they are at most this share of all
-_BLOCK_ROWS = 512
+_SPARSE_SHARE = 0.5  # an array with a smaller share of non-zeros is stored as a sparse matrix
 
 # Features join the working set if the absolute derivative of the loss by their weight exceeds the
 # share `_NEARLY` of their penalty: at most 64 at a time, or half as many as have a weight.
@@ -169,8 +154,8 @@ def _single(X, origin, scale):
         data = (X.data * scale[X.indices]).astype(np.float32)
         return sp.csr_matrix((data, X.indices, X.indptr), X.shape)
     values = np.empty(X.shape, np.float32)
-    for start in range(0, X.shape[0], _BLOCK_ROWS):
-        part = slice(start, start + _BLOCK_ROWS)
+    for start in range(0, X.shape[0], BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
         values[part] = (X[part] - origin) * scale
     return values
 
@@ -214,8 +199,8 @@ class _BoundNewton:
         one, zero = np.ones(len(self.scale)), np.zeros(len(self.scale))
         n_steps, has_moved = 0, False
         for form in (
-            _Rows(self.single, at, zero, one, _ERROR),
-            _Rows(self.X, at, self.origin, self.scale, 0.0),
+            NodeRows(self.single, at, zero, one, _ERROR),
+            NodeRows(self.X, at, self.origin, self.scale, 0.0),
         ):
             factors = 1.0 if problem.factors is None else problem.factors
             price = problem.strength * factors * scale
@@ -236,113 +221,6 @@ class _BoundNewton:
         threshold = float(w @ origin - descent.bias)
         indices = used if features is None else every[used]
         return Split(indices.astype(np.int32), w[used], threshold), status
-
-
-# ---------------------------------------------------------------- rows of a node
-
-
-class _Rows(NamedTuple):
-    """Rows of a node: X[rows] minus `origin`, times `scale`.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    rows : int64 array of shape (m,)
-    origin, scale : float64 arrays of shape (d,); `origin` is 0 if X is sparse
-    error : float
-        Bound of the rounding error of a value after scaling; 0 for double precision.
-    """
-
-    X: Any
-    rows: np.ndarray
-    origin: np.ndarray
-    scale: np.ndarray
-    error: float
-
-    def gathered(self, features):
-        """Return these rows in a form that many passes can read fast, with some of the features.
-
-        If `features` is None, all features are kept, and sparse rows are copied if they are few.
-        """
-        if features is None:
-            n, m = self.X.shape[0], len(self.rows)
-            if not sp.issparse(self.X) or m > _MOST_GATHERED * n:
-                return self
-            return self._replace(X=self.X[self.rows], rows=np.arange(m))
-        every, scale = np.arange(len(self.rows)), self.scale[features]
-        if sp.issparse(self.X):
-            X = self.X[self.rows][:, features]
-            if X.nnz < _DENSE_PART * X.shape[0] * X.shape[1]:
-                return _Rows(X, every, np.zeros(len(features)), scale, self.error)
-            X = X.toarray()
-        else:
-            X = self.values(every, features).T.astype(self.X.dtype, order="C")
-        return _Rows(X, every, np.zeros(len(features)), scale, self.error)
-
-    def values(self, some, features):
-        """Return some columns of X minus `origin`, as rows of an array, for some of the rows."""
-        rows, k, features = self.rows[some], len(features), features.astype(np.uint32)
-        if not sp.issparse(self.X):
-            out = np.empty((k, len(rows)), self.X.dtype)
-            extract(self.X, rows, features, self.origin[features], out)
-            return out
-        inverse = np.full(self.X.shape[1], k, np.uint32)
-        inverse[features] = np.arange(k, dtype=np.uint32)
-        out = np.zeros((k + 1, len(rows)), self.X.dtype)
-        extract_sparse(*_arrays(self.X), rows, inverse, out)
-        return out[:-1]
-
-    def columns(self, features):
-        """Return the arrays (data, indices, indptr) of the CSC matrix of some features."""
-        if sp.issparse(self.X):
-            X = self.X[self.rows][:, features].tocsc()
-        else:
-            X = sp.csc_matrix(self.values(np.arange(len(self.rows)), features).T)
-        data = X.data * np.repeat(self.scale[features], np.diff(X.indptr))
-        return data, X.indices.view(np.uint32), X.indptr
-
-    def products(self, w):
-        """Return the product of each row and the weights: float64 array of shape (m,)."""
-        out, w = np.empty(len(self.rows)), w * self.scale
-        if sp.issparse(self.X):
-            sparse_products(*_arrays(self.X), self.rows, w, out)
-        else:
-            used = np.flatnonzero(w)
-            some = used.astype(np.uint32)
-            products(self.X, self.rows, some, w[used], self.origin[used], out)
-        return out
-
-    def sums(self, factor):
-        """Return the sum of the rows, each times its factor: float64 array of shape (d,)."""
-        total = np.zeros(self.X.shape[1])
-        if sp.issparse(self.X):
-            add_sparse_rows(*_arrays(self.X), self.rows, factor, total)
-        else:
-            add_rows(self.X, self.rows, factor, total)
-            total -= self.origin * factor.sum()
-        return total * self.scale
-
-    def deviations(self, weight):
-        """Return the weighted sum of the absolute deviations from the mean, per column."""
-        total, d = weight.sum(), len(self.scale)
-        center = np.divide(
-            self.sums(weight / total), self.scale, out=np.zeros(d), where=self.scale > 0
-        )
-        out = np.zeros(d)
-        if sp.issparse(self.X):
-            part = self.X[self.rows]
-            near = center[part.indices]
-            part.data = np.abs(part.data - near) - np.abs(near)
-            return (total * np.abs(center) + part.T @ weight) * self.scale
-        for start in range(0, len(weight), _BLOCK_ROWS):
-            some = np.arange(start, min(start + _BLOCK_ROWS, len(weight)))
-            out += np.abs(self.values(some, np.arange(d)) - center[:, None]) @ weight[some]
-        return out * self.scale
-
-
-def _arrays(X):
-    """Return the arrays of a CSR matrix; numba checks signed indices for negative values."""
-    return X.data, X.indices.view(np.uint32), X.indptr
 
 
 # ---------------------------------------------------------------- the loss
@@ -397,7 +275,7 @@ class _Descent:
 
     Parameters
     ----------
-    rows : _Rows
+    rows : NodeRows
     goes_right : bool array of shape (m,)
     weight : float64 array of shape (m,), positive
     price : float64 array of shape (k,)
@@ -701,7 +579,7 @@ def gram(rows, features, curvature, n_sample, dtype):
 
     Parameters
     ----------
-    rows : _Rows
+    rows : NodeRows
     features : int64 array of shape (k,)
     curvature : float64 array of shape (m,)
     n_sample : int, approximate number of sampled rows

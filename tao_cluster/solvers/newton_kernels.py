@@ -1,8 +1,15 @@
-"""Compiled parts of the Newton solver: sums over rows, and the minimiser of a quadratic model."""
+"""Parts of the Newton solver that read rows, and its kernels: sums, losses, quadratic models."""
+
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._utils.jit import jit
+
+BLOCK_ROWS = 512  # number of rows that are converted at a time
+_DENSE_PART = 0.1  # columns of sparse rows become an array if more than this share is non-zero
+_MOST_GATHERED = 0.25  # sparse rows of a node are copied if they are at most this share of all
 
 # Coordinate descent ends when a sweep over all features, with the leap before it, contributes at
 # most the share `_ENOUGH` of the decrease so far. Between two such sweeps, it sweeps over the
@@ -17,6 +24,117 @@ _TRACE = 1e-18  # least second derivative, as a share of the total curvature
 _BLOCK = 64  # number of rows that are read at a time
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+
+
+# ---------------------------------------------------------------- rows of a node
+
+
+class NodeRows(NamedTuple):
+    """Rows of a node: X[rows] minus `origin`, times `scale`.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    rows : int64 array of shape (m,)
+    origin, scale : float64 arrays of shape (d,); `origin` is 0 if X is sparse
+    error : float
+        Bound of the rounding error of a value after scaling; 0 for double precision.
+    """
+
+    X: Any
+    rows: np.ndarray
+    origin: np.ndarray
+    scale: np.ndarray
+    error: float
+
+    def gathered(self, features):
+        """Return these rows in a form that many passes can read fast, with some of the features.
+
+        If `features` is None, all features are kept, and sparse rows are copied if they are few.
+        """
+        if features is None:
+            n, m = self.X.shape[0], len(self.rows)
+            if not sp.issparse(self.X) or m > _MOST_GATHERED * n:
+                return self
+            return self._replace(X=self.X[self.rows], rows=np.arange(m))
+        every, scale = np.arange(len(self.rows)), self.scale[features]
+        if sp.issparse(self.X):
+            X = self.X[self.rows][:, features]
+            if X.nnz < _DENSE_PART * X.shape[0] * X.shape[1]:
+                return NodeRows(X, every, np.zeros(len(features)), scale, self.error)
+            X = X.toarray()
+        else:
+            X = self.values(every, features).T.astype(self.X.dtype, order="C")
+        return NodeRows(X, every, np.zeros(len(features)), scale, self.error)
+
+    def values(self, some, features):
+        """Return some columns of X minus `origin`, as rows of an array, for some of the rows."""
+        rows, k, features = self.rows[some], len(features), features.astype(np.uint32)
+        if not sp.issparse(self.X):
+            out = np.empty((k, len(rows)), self.X.dtype)
+            extract(self.X, rows, features, self.origin[features], out)
+            return out
+        inverse = np.full(self.X.shape[1], k, np.uint32)
+        inverse[features] = np.arange(k, dtype=np.uint32)
+        out = np.zeros((k + 1, len(rows)), self.X.dtype)
+        extract_sparse(*_arrays(self.X), rows, inverse, out)
+        return out[:-1]
+
+    def columns(self, features):
+        """Return the arrays (data, indices, indptr) of the CSC matrix of some features."""
+        if sp.issparse(self.X):
+            X = self.X[self.rows][:, features].tocsc()
+        else:
+            X = sp.csc_matrix(self.values(np.arange(len(self.rows)), features).T)
+        data = X.data * np.repeat(self.scale[features], np.diff(X.indptr))
+        return data, _arrays(X)[1], X.indptr
+
+    def products(self, w):
+        """Return the product of each row and the weights: float64 array of shape (m,)."""
+        out, w = np.empty(len(self.rows)), w * self.scale
+        if sp.issparse(self.X):
+            sparse_products(*_arrays(self.X), self.rows, w, out)
+        else:
+            used = np.flatnonzero(w)
+            some = used.astype(np.uint32)
+            products(self.X, self.rows, some, w[used], self.origin[used], out)
+        return out
+
+    def sums(self, factor):
+        """Return the sum of the rows, each times its factor: float64 array of shape (d,)."""
+        total = np.zeros(self.X.shape[1])
+        if sp.issparse(self.X):
+            add_sparse_rows(*_arrays(self.X), self.rows, factor, total)
+        else:
+            add_rows(self.X, self.rows, factor, total)
+            total -= self.origin * factor.sum()
+        return total * self.scale
+
+    def deviations(self, weight):
+        """Return the weighted sum of the absolute deviations from the mean, per column."""
+        total, d = weight.sum(), len(self.scale)
+        center = np.divide(
+            self.sums(weight / total), self.scale, out=np.zeros(d), where=self.scale > 0
+        )
+        out = np.zeros(d)
+        if sp.issparse(self.X):
+            part = self.X[self.rows]
+            near = center[part.indices]
+            part.data = np.abs(part.data - near) - np.abs(near)
+            return (total * np.abs(center) + part.T @ weight) * self.scale
+        for start in range(0, len(weight), BLOCK_ROWS):
+            some = np.arange(start, min(start + BLOCK_ROWS, len(weight)))
+            out += np.abs(self.values(some, np.arange(d)) - center[:, None]) @ weight[some]
+        return out * self.scale
+
+
+def _arrays(X):
+    """Return the arrays of a CSR matrix; numba checks signed indices for negative values."""
+    indices = X.indices.view(np.uint32) if X.indices.itemsize == 4 else X.indices.astype(np.uint32)
+    return X.data, indices, X.indptr
+
+
+# ---------------------------------------------------------------- kernels
 
 
 @jit(error_model="numpy")

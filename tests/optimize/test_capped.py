@@ -74,7 +74,7 @@ def test_the_cap_holds_for_sparse_rows_weights_and_threads(name):
     for X in (ROWS, ROWS.astype(np.float32), sparse):
         model = fitted(name, 2, X, sample_weight=WEIGHT)
         assert widths(model.tree_).max() == 2
-    parameters = {**model.get_params(), "n_jobs": 2}
+    parameters = {**model.get_params(deep=False), "n_jobs": 2}
     assert_same_fit(model, TAOClustering(**parameters).fit(sparse, sample_weight=WEIGHT))
 
 
