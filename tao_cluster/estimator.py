@@ -22,12 +22,13 @@ from .tree import Tree
 
 _OBJECTIVE_METHODS = ["reference", "prepare", "distances", "update_centers", "value", "as_distance"]
 
+# A class in place of an object passes here, because `resolve` raises an error that names the remedy.
 _CONSTRAINTS = {
     "n_clusters": [Interval(Integral, 1, None, closed="left")],
     "lambda_": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "depth": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
     "objective": [StrOptions(set(OBJECTIVES)), HasMethods(_OBJECTIVE_METHODS)],
-    "split": [StrOptions(set(SPLIT_KINDS)), Oblique, AxisAligned],
+    "split": [StrOptions(set(SPLIT_KINDS)), Oblique, AxisAligned, type],
     "standardize": ["boolean"],
     "init": [StrOptions(set(NAMES)), Tree, HasMethods("build")],
     "reference": [None, "array-like", HasMethods("fit")],
@@ -36,7 +37,7 @@ _CONSTRAINTS = {
     "validation": [None, Interval(RealNotInt, 0, 1, closed="neither"), "array-like"],
     "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
     "min_samples_leaf": LEAF_SIZES,
-    "algorithm": [StrOptions(set(ALGORITHMS)), DirectForm, PenaltyMethod],
+    "algorithm": [StrOptions(set(ALGORITHMS)), DirectForm, PenaltyMethod, type],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
     "verbose": ["verbose"],

@@ -428,7 +428,7 @@ def _error_by_rows(node):
     """
     terms = node["terms"]
     if len(terms) == 1:
-        size = (terms[0]["spread"] or 0.0) / max(node["rows"] or 1, 1)
+        size = (terms[0]["spread"] or 0.0) / max(node.get("rows") or 1, 1)
     else:
         size = max(abs(term["weight"]) * (term["spread"] or 0.0) for term in terms)
     return [_OF_STD * size] if size else []

@@ -315,9 +315,9 @@ def _unit(problem):
     most = float(weight @ prices)
     if problem.weight.max() > _FAR_AWAY * np.median(problem.weight):
         # A row with most of the weight would dominate the sum, although it never ends up in a wrong
-        # cluster, and would make the variance nearly 0.
+        # cluster, and would make the variance nearly 0. It counts as much as all other rows.
         most = min(most, problem.mismatch_cost)
-        weight = np.minimum(weight, _FAR_AWAY * np.median(weight))
+        weight = np.minimum(weight, weight.sum() - weight.max() or 1.0)
     return most * float(np.sqrt(variances(X, weight).mean())) or 1.0
 
 

@@ -108,9 +108,10 @@ class Problem:
         A row with a million times the weight of all lighter rows attracts the centre of its leaf,
         so that its cost is negligible. A larger weight changes nothing, but rounding errors of sums
         would exceed the costs of the other rows. Such a row, and all heavier rows, are therefore
-        scaled down together. The rows of other problems keep their weights.
+        scaled down together, if there are no more of them than clusters: each can then have a
+        centre of its own. The rows of other problems keep their weights.
         """
-        weight = limited_weights(self.weight)
+        weight = limited_weights(self.weight, self.n_clusters)
         if weight is self.weight:
             return self
         free = self.free
@@ -239,19 +240,21 @@ class Result:
         return self.tree.route(kernel_arrays(problem.X), n_jobs=n_jobs)
 
 
-def limited_weights(weight):
+def limited_weights(weight, most_heavy):
     """Return the weights, with heavy rows scaled down to a million times all lighter rows.
 
-    The array itself is returned if no weight is so large.
+    The array itself is returned if no weight is so large, or if more than `most_heavy` rows would
+    be scaled down.
 
     Examples
     --------
-    >>> limited_weights(np.array([1.0, 2e14, 1.0, 4e14]))
+    >>> limited_weights(np.array([1.0, 2e14, 1.0, 4e14]), 2)
     array([1.e+00, 2.e+06, 1.e+00, 4.e+06])
     """
     order = np.argsort(weight, kind="stable")
     limited = weight[order]
     is_heavy = limited[1:] > _MOST_WEIGHT * np.cumsum(limited)[:-1]
+    is_heavy[: max(0, len(is_heavy) - most_heavy)] = False
     if not is_heavy.any():
         return weight
     for first in np.flatnonzero(is_heavy) + 1:

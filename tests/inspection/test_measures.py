@@ -89,7 +89,9 @@ def test_agreement_of_equal_and_of_independent_labels(rng, factor, heaviest):
     for measure in (adjusted_rand_index, normalized_mutual_information):
         assert measure(labels, labels, factor * weight) == pytest.approx(1)
         plain = measure(labels, others, weight)
-        assert measure(labels, others, factor * weight) == pytest.approx(plain, abs=1e-12)
+        # With one dominant row, all others together are a rounding error of the total weight.
+        rounding = 1e-12 if heaviest == 1 else 1e-4
+        assert measure(labels, others, factor * weight) == pytest.approx(plain, abs=rounding)
         assert plain < 0.05 or heaviest > 1
 
 
@@ -104,9 +106,9 @@ def test_measures_refuse_weights_that_weigh_nothing(staircase):
     X = np.array([[3.5], [2.5]])
     for measure in (weighted_average_depth, weighted_average_explanation_size, feature_usage):
         for weight in ([0.0, 0.0], [1.0], [1.0, -1.0], [1.0, np.nan]):
-            with pytest.raises(ValueError, match="sample_weight must be 2 numbers"):
+            with pytest.raises(ValueError, match="sample_weight must be 2 finite numbers"):
                 measure(staircase, X, weight)
-    with pytest.raises(ValueError, match="sample_weight must be 2 numbers"):
+    with pytest.raises(ValueError, match="sample_weight must be 2 finite numbers"):
         normalized_mutual_information([0, 1], [0, 1], [0, 0])
     many = np.arange(30_000)  # as many clusters as rows: nothing of size rows x rows
     assert normalized_mutual_information(many, many[::-1]) == pytest.approx(1)
