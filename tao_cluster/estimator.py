@@ -22,7 +22,7 @@ from .tree import Tree
 
 _OBJECTIVE_METHODS = ["reference", "prepare", "distances", "update_centers", "value", "as_distance"]
 
-# A class in place of an object passes here, because `resolve` raises an error that names the remedy.
+# A class in place of an object passes here: `resolve` then raises an error that names the remedy.
 _CONSTRAINTS = {
     "n_clusters": [Interval(Integral, 1, None, closed="left")],
     "lambda_": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
