@@ -5,9 +5,9 @@ one test of one feature. Trees of two kinds are fitted at a number of leaves:
 
 - :func:`_grown` grows one tree by regrowth and descent. This is fast, and shows where the curve of
   cost over size bends.
-- :func:`_at` runs the search of ``TAOClustering(max_leaves=...)``, also grows the next smaller tree
-  that was found, and keeps the best. Before the last passes on noisy copies, a path is thus never
-  worse than single fits.
+- :func:`_at` runs the search of ``TAOClustering(max_leaves=...)``, also regrows the largest tree
+  that was found so far within this size, and keeps the better one. Before the last passes on noisy
+  copies, a path is thus never worse than single fits.
 
 *Regrowth* expands a tree by the splits that ExKMC would choose, optimises it, and prunes the tests
 that save least. It moves leaves to where they save more. Passes over a fixed structure cannot.
@@ -67,7 +67,7 @@ def path(fit, goal):
     elif goal.limits_cost:
         yield from _within_cost(fit, goal)
     elif goal.limits_size:
-        found, most = {}, min(_sizes(fit)[1], (goal.max_parameters + 2) // 3)
+        found, most = {}, min(_sizes(fit)[1], _most_leaves_of(goal))
         for n_leaves in range(max(1, most - _N_NEAR + 1), max(1, most) + 1):
             yield _at(fit, n_leaves, found)
     else:
@@ -106,10 +106,11 @@ def finish(fit, state, lambda_, size=None):
     The last passes also count noisy copies of the rows, so that the tree holds on new rows.
     `max_parameters` promises the least cost of the rows, which copies would raise.
     """
-    search, size = fit.search, lambda_ if size is None else size
-    settings = search.settings
-    if settings.relax and size == lambda_:
-        state = regrow(search, state, lambda_)
+    search, settings = fit.search, fit.search.settings
+    if size is None:
+        size = lambda_
+        if settings.relax:
+            state = regrow(search, state, lambda_)
     goal, there = settings.goal, search.with_copies
     if there is search or not settings.relax or (goal is not None and goal.limits_size):
         return fit.finished(state, size)
@@ -131,9 +132,14 @@ def shrunk(fit, chosen, goal, max_leaves=None):
     """Return a candidate pruned to at most `max_parameters` and `max_leaves`."""
     search = fit.search
     most = [] if max_leaves is None else [max_leaves]
-    most += [(goal.max_parameters + 2) // 3] if goal.limits_size else []
+    most += [_most_leaves_of(goal)] if goal.limits_size else []
     tree = pruned_to(search, search.evaluate(chosen.tree), max(1, min(most)))
     return fit.finished(search.evaluate(tree), chosen.size)
+
+
+def _most_leaves_of(goal):
+    """Return the most leaves within a limit of parameters: a tree of L leaves has 3 L - 2."""
+    return (goal.max_parameters + 2) // 3
 
 
 def leaf_grid(fewest, most):
@@ -189,11 +195,11 @@ def _limited(search, n_leaves):
 
 
 def _best(search, state, n_leaves, found):
-    """Return and store the best of a state and of the largest smaller tree, regrown."""
+    """Return and store the better one of a state and of the largest tree so far, regrown."""
     states, smaller = [state], [size for size in found if size <= n_leaves]
     if smaller:
-        tree = found[max(smaller)].pruned
-        states.append(regrow(search, search.evaluate(tree), _LAMBDA))
+        other = search.evaluate(found[max(smaller)].pruned)
+        states.append(regrow(search, other, _LAMBDA) if search.settings.relax else other)
     found[n_leaves] = min(states, key=lambda state: (state.inertia, state.n_leaves))
     return found[n_leaves]
 
@@ -257,8 +263,8 @@ def better_start(search, state, trees, lambda_, random_state):
     """
     tree = search_structure(search, trees, lambda_, random_state)
     found = search.evaluate(_numbered(search, tree))
-    is_better = found.objective(lambda_) < state.objective(lambda_)
-    search.record("search", found, lambda_, kept=is_better)
+    wins = found.objective(lambda_) < state.objective(lambda_)
+    search.record("search", found, lambda_, kept=wins)
     found = [state, descend(search, found, lambda_, stage="search")]
     if n_sketched(search.problem) < search.problem.n_rows:
         # The search used a sample of the rows, so passes over all rows can be better than it.

@@ -1,7 +1,7 @@
 """The choice of a tree: limits of size and cost, the knee of cost over size, and their use.
 
-A fit looks at trees of several sizes. :func:`choose` returns one of them. No other function decides
-by a limit (`max_parameters`, `max_cost_increase`, `max_leaves`) which tree a fit returns.
+A fit looks at trees of several sizes, and :func:`choose` returns one of them. Paths and searches
+use limits only to look near them. Whether a tree is within a limit is decided by :class:`Goal`.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def choose(candidates, goal, max_leaves=None, shrink=None):
     max_leaves : int, optional
         Maximum number of leaves.
     shrink : callable(Candidate, Goal, max_leaves) -> Candidate, optional
-        Prunes a tree to the limits of size. It is called if all trees are beyond them.
+        Prunes a tree to the limits of size. It is called if the chosen tree is beyond them.
 
     Returns
     -------
@@ -155,16 +155,16 @@ class Goal:
     def prefers(self, other, chosen):
         """Return whether a candidate suits the goal better than the chosen one.
 
-        Without a limit it must have no fewer clusters, and must not be both larger and more costly.
+        Without a limit it must have no fewer clusters, and be smaller or cost less.
         """
         if self.is_limit:
             pair = (chosen, other)
             order = self.order([one.cost for one in pair], [one.tree for one in pair])
             return bool(order[0] == 1)
-        is_larger = other.tree.n_parameters > chosen.tree.n_parameters
-        is_costlier = other.cost > chosen.cost - ROUNDING
+        is_smaller = other.tree.n_parameters < chosen.tree.n_parameters
+        is_cheaper = other.cost <= chosen.cost - ROUNDING
         keeps_clusters = other.tree.n_clusters >= chosen.tree.n_clusters
-        return keeps_clusters and not (is_larger and is_costlier)
+        return keeps_clusters and (is_smaller or is_cheaper)
 
     def warn_if_missed(self, chosen, where=""):
         """Warn if the chosen candidate is not within the limit.

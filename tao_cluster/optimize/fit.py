@@ -11,6 +11,7 @@ The modules :mod:`.oblique` and :mod:`.axis` have the same functions, which find
 - ``per_size(fit, sizes)`` yields the trees of `tao_path`.
 """
 
+import itertools
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ from .._utils.threads import check_interrupted
 from .._utils.warnings import InterruptedWarning, warn
 from ..outofcore.refinement import refine, relabel_leaves
 from ..outofcore.statistics import AllRows, WeightedRows
+from ..problem.copies import max_copies
 from ..problem.problem import Result
 from ..reference import optimal_centers
 from ..tree.routing import kernel_arrays
@@ -63,8 +65,16 @@ def fit_tree(problem, settings, random_state, on_record=None):
     Warns
     -----
     ConvergenceWarning
-        If a KeyboardInterrupt ended the fit: the tree is then the best one so far. Also if the
-        node solver did not reach its accuracy at some nodes.
+        If a KeyboardInterrupt ended the fit: the tree is then the best one so far, or the last one
+        that was kept if no tree of the path was complete. Also if the node solver did not reach its
+        accuracy at some nodes.
+    UserWarning
+        If no tree is within a limit, clusters are lost, or lambda does not suit the data.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it comes before the first tree.
     """
     # This comes first, because it needs much memory, and later steps keep memory in use.
     range_ = range_of_lambda(problem, settings)
@@ -213,8 +223,8 @@ class Fit:
 
     @property
     def has_many_rows(self):
-        """Whether the rows are too many for noisy copies."""
-        return self.search.is_sample or self.rows.with_copies is self.rows
+        """Whether the rows are too many for noisy copies, so that last passes take long."""
+        return self.search.is_sample or max_copies(self.rows.problem.X) < 1
 
     def extend(self, candidates):
         """Collect candidates, and end at an interrupt between two of them."""
@@ -244,12 +254,12 @@ class Fit:
             state = rows.evaluate(state.pruned)
         if self.search.is_sample and settings.relax and is_last:
             state = self._refined(state)
-            rows.record("polish", state, size)
-        tree, leaf_of_row = simplified(rows, state, is_last)
+            rows.record("polish", state, size if settings.is_oblique else 0.0)
+        tree, leaf_of_row, inertia = simplified(rows, state, is_last)
         if not settings.penalty.is_binary and tree.leaf_value is None:
             # The penalty needs histograms in leaves, but initial trees and direct passes set none.
             tree = with_histograms(rows, tree, leaf_of_row)
-        cost = self._cost(tree, state.inertia)
+        cost = self._cost(tree, inertia)
         return Candidate(tree, cost, size, leaf_of_row=None if self.unseen else leaf_of_row)
 
     def _cost(self, tree, inertia):
@@ -278,7 +288,7 @@ class Fit:
         states = refine(
             source, sample, start, evaluate, n_passes, rng, settings.split_kind.midpoints
         )
-        return deque([start, *states], maxlen=1).pop()
+        return deque(itertools.chain([start], states), maxlen=1).pop()  # each state holds arrays
 
     def shrunk(self, candidate, goal, max_leaves):
         """Return a candidate pruned to the limits of size, if that is possible."""

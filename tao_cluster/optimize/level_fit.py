@@ -106,7 +106,7 @@ class WiderTable:
         least = _TIE * search.problem.undivided_cost
         lambda_ = max(result.attributes["best_lambda_"], least)
         state = descend(search, search.evaluate(tree), lambda_, stage="sets")
-        tree, leaf_of_row = simplified(search, state)
+        tree, leaf_of_row, _ = simplified(search, state)
         records = [dict(record) for record in search.history.records]
         attributes = {"history_": records, "n_iter_": len(records)}
         return Result(tree, result.attributes | attributes, leaf_of_row, result.is_complete)

@@ -1,21 +1,29 @@
 """Simplification of trees: pruning of weak splits, and trimming of weights that decide no row."""
 
 import itertools
+from typing import NamedTuple
 
 import numpy as np
 
 from ..solvers import upright
-from ..tree import Split, midpoint
+from ..tree import Split, Tree, midpoint
 from ..tree.conditions import Bound
 from ..tree.margins import widest_gap, with_gaps
 from ..tree.routing import ReducedSets, project
 from ..tree.split_statistics import split_stds
-from .tree_step import Routed
 
 # If a tree has more leaves than the limit, each round of pruning removes this share of the excess.
 _REMOVED_SHARE = 0.25
 # Differences of costs of at most this share of the cost of the tree are rounding errors.
 _ROUNDING = 1e-12
+
+
+class Simplified(NamedTuple):
+    """A simplified tree, the leaf of each row, and the cost of the rows."""
+
+    tree: Tree
+    leaf_of_row: np.ndarray
+    inertia: float
 
 
 def simplified(search, state, is_last=True):
@@ -36,7 +44,7 @@ def simplified(search, state, is_last=True):
 
     Returns
     -------
-    Routed
+    Simplified
     """
     settings, step = search.settings, search.step
     if settings.has_direct_passes and is_last:
@@ -47,7 +55,7 @@ def simplified(search, state, is_last=True):
     tree = trim(tree, *rows, settings.trim, step.n_jobs) if is_oblique else upright(tree)
     tree = at_widest_margins(tree, *rows, search.problem.weight, step.n_jobs)
     place = at_midpoints if settings.split_kind.midpoints else at_values
-    return Routed(place(tree, *rows, step.n_jobs), leaf_of_row)
+    return Simplified(place(tree, *rows, step.n_jobs), leaf_of_row, state.inertia)
 
 
 def pruned_to(search, state, most_leaves):

@@ -63,7 +63,7 @@ def with_noisy_copies(problem, n_copies, noise):
         The same object if there are no copies.
     """
     X, space, objective = problem.X, problem.space, problem.objective
-    n_copies = min(n_copies, _max_copies(X))
+    n_copies = min(n_copies, max_copies(X))
     can_copy = objective.can_perturb_rows or objective.explains_labels
     # If two centres are equal, copies would move the centre of one cluster away from its rows, and
     # the other cluster, which has no rows, would get them.
@@ -94,7 +94,7 @@ def with_noisy_copies(problem, n_copies, noise):
     return replace(problem, X=X, space=space, **terms)
 
 
-def _max_copies(X):
+def max_copies(X):
     """Return the maximum number of noisy copies per row: an int, below 1 if X is too large."""
     n_rows, n_values = X.shape[0], row_size(X) * X.shape[0]
     n_values *= _SPARSE_FACTOR if sp.issparse(X) else 1
