@@ -70,13 +70,17 @@ def test_a_limit_of_cost_is_met_as_well_as_by_any_single_fit(name, singles):
 
 
 @pytest.mark.parametrize("name", ["iris", "wine"])
-def test_each_tree_of_a_path_is_as_good_as_a_single_fit(name, singles):
+def test_each_tree_of_a_path_is_as_good_as_a_single_fit(name):
+    """On the rows alone; the last passes on noisy copies can raise the cost of either."""
     X, k, standardize, leaves, *_ = SETS[name]
-    models = tao_path(X, k, split="axis", leaves=leaves, standardize=standardize, random_state=0)
+    own_rows = {"algorithm": DirectForm(copies=0)}
+    options = {"standardize": standardize, "random_state": 0, **own_rows}
+    models = tao_path(X, k, split="axis", leaves=leaves, **options)
     assert [model.max_leaves for model in models] == list(leaves)
-    for model, (_, cost) in zip(models, singles(name), strict=True):
+    for model in models:
+        single = fitted(name, max_leaves=model.max_leaves, **own_rows)
         assert model.tree_.n_leaves <= model.max_leaves
-        assert model.cost_increase_ <= cost + 1e-9
+        assert model.cost_increase_ <= single.cost_increase_ + 1e-9
 
 
 def test_costs_of_a_path_fall():
