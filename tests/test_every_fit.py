@@ -1,6 +1,7 @@
 """Properties of every estimator with settings, rows and weights that are drawn at random.
 
-The number of a draw is its seed. The quick run tries the first draws, the slow run further ones.
+The number of a draw is its seed. The quick run tries the first draws, the slow run further ones,
+and sweeps all.
 """
 
 import functools
@@ -25,7 +26,7 @@ import tao_cluster
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, load
 from tao_cluster.measures import adjusted_rand_index
 
-N_QUICK, N_SLOW = 34, 400
+N_QUICK, N_SLOW, N_IN_SWEEPS = 34, 60, 400
 PACKAGES = tuple(str(Path(package.__file__).parent) for package in (greedy, tao_cluster))
 
 # ---------------------------------------------------------------- draws
@@ -137,10 +138,11 @@ def fitted(seed):
     return draw(seed).fit()
 
 
-def every_draw(n_quick=N_QUICK, n_slow=N_SLOW):
-    """Parametrise a test by draws."""
-    slow = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(n_quick, n_slow)]
-    return pytest.mark.parametrize("seed", [*range(n_quick), *slow])
+def every_draw(n_quick=N_QUICK, n_in_sweeps=N_IN_SWEEPS):
+    """Parametrise a test by draws: quick, slow and, beyond these, in sweeps."""
+    slow = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(n_quick, N_SLOW)]
+    rest = [pytest.param(seed, marks=pytest.mark.sweep) for seed in range(N_SLOW, n_in_sweeps)]
+    return pytest.mark.parametrize("seed", [*range(n_quick), *slow, *rest])
 
 
 # ---------------------------------------------------------------- the fitted tree
@@ -242,7 +244,7 @@ def test_a_power_of_two_of_all_weights_changes_no_bit(seed):
     assert again.cost_increase_ == model.cost_increase_
 
 
-@every_draw(n_slow=150)
+@every_draw(n_in_sweeps=150)
 def test_other_factors_of_weights_change_no_cluster(seed):
     """Such a factor rounds, but no tie may depend on that."""
     (model, _), given = fitted(seed), draw(seed)
@@ -353,7 +355,7 @@ class CtrlC:
 
 
 @pytest.mark.usefixtures("python_hears_ctrl_c")
-@every_draw(n_slow=100)
+@every_draw(n_in_sweeps=100)
 @pytest.mark.parametrize("share", [0.2, 0.8])
 def test_an_interrupt_ends_a_fit_at_its_best_tree(seed, share):
     given, X = draw(seed), draw(seed).rows["X"]
