@@ -128,7 +128,7 @@ def cell_errors(path, frame=None):
     ----------
     path : path-like
     frame : DataFrame, optional
-        The table of the file, from :func:`read_table`. Its index identifies the lines.
+        The table of the file, from ``read_table``. Its index identifies the lines.
 
     Examples
     --------

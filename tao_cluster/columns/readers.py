@@ -184,12 +184,12 @@ class Number(Reader):
     """
 
     def sql_is_missing(self, column, dialect="ansi"):
-        """Return the condition on the numbers in `missing`; see :meth:`Reader.sql_is_missing`."""
+        """Return the condition on the numbers in `missing`; see ``Reader.sql_is_missing``."""
         numbers = tuple(value for value in self.missing if not isinstance(value, str))
         return Reader(numbers).sql_is_missing(column, dialect)
 
     def read(self, column):
-        """Return the numbers as a float64 Series; see :meth:`Reader.read`."""
+        """Return the numbers as a float64 Series; see ``Reader.read``."""
         if column.dtype == np.float64 and not self.missing and not np.isinf(column).any():
             return column
         return super().read(column)
@@ -303,7 +303,7 @@ class Written(Reader):
         return None
 
     def cell(self, number, column):
-        """Return the number with its unit; see :meth:`Reader.cell`."""
+        """Return the number with its unit; see ``Reader.cell``."""
         text = f"{number:.0f}" if float(number).is_integer() else repr(float(number))
         before = " " if self.prefix[-1:].isalpha() else ""
         behind = " " if self.suffix[:1].isalpha() else ""
@@ -448,7 +448,7 @@ class Date(Reader):
     def steps(self):
         """Units to which a date is rounded for its text, in days: from a day to a second.
 
-        The tuple is empty for a part of a date; see :attr:`Reader.steps`.
+        The tuple is empty for a part of a date; see ``Reader.steps``.
         """
         return () if self.part is not None else (1.0, 1 / 24, 1 / 1440, 1 / _DAY)
 
@@ -466,7 +466,7 @@ class Date(Reader):
         return str(date).removesuffix(" 00:00:00")
 
     def cell(self, number, column):
-        """Return the date as a string of the form of the column; see :meth:`Reader.cell`."""
+        """Return the date as a string of the form of the column; see ``Reader.cell``."""
         if self.form is not None:  # without a time
             days = self._steps(number, 1, column)
             return (pd.Timestamp(self.first) + pd.Timedelta(days=days)).strftime(self.form)
@@ -592,7 +592,7 @@ class Clock(Reader):
         return f"{text}:{seconds % 60:02d}" if self.has_seconds or seconds % 60 else text
 
     def cell(self, number, column):
-        """Return the time of day as a string; see :meth:`Reader.cell`."""
+        """Return the time of day as a string; see ``Reader.cell``."""
         per_hour = 3600 if self.has_seconds else 60
         return self.text(self._steps(number, per_hour, column) / per_hour)
 
