@@ -89,7 +89,8 @@ def encode(y, classes=None, name="y"):
     """
     check_kind(y, name, "strings", has_strings=True)
     y = _column(y, name)
-    is_known = ~pandas.isna(y)
+    # pandas before 3 cannot look for missing values in records, which raise below
+    is_known = np.full(len(y), True) if y.dtype.kind == "V" else ~pandas.isna(y)
     if y.dtype.kind in "iufO":
         is_known[is_known] = y[is_known] != -1
     known = _plain(y[is_known], name)
