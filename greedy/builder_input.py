@@ -200,31 +200,6 @@ class BuilderInput:
             weight_unit=unit,
         )
 
-    @classmethod
-    def from_distances(cls, X, distances, weight, n_jobs=1, leaf_size=None):
-        """Return the input of a method that uses the cost of each label per row, but no centres.
-
-        Parameters
-        ----------
-        X : array or canonical CSR matrix of shape (n, d)
-        distances : float64 array of shape (n, k)
-            Cost of each row under each label.
-        weight : float64 array of shape (n,), positive
-        n_jobs : int
-        leaf_size : LeafSize, optional
-        """
-        return cls(
-            X=X,
-            columns=column_arrays(X),
-            rows=np.arange(X.shape[0]),
-            weight=weight,
-            centers=np.zeros((distances.shape[1], 0)),
-            **_costs(distances),
-            labels=distances.argmin(axis=1),
-            n_jobs=n_jobs,
-            leaf_size=leaf_size,
-        )
-
     @property
     def n_features(self):
         """Number of columns of X."""

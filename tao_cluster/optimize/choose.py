@@ -111,7 +111,7 @@ class Goal:
         return self.limits_size or self.limits_cost
 
     def has_room_for(self, tree):
-        """Return whether a tree is within the limit of parameters; True without such a limit."""
+        """Return whether a tree or state is within the limit of parameters; True without one."""
         return not self.limits_size or tree.n_parameters <= self.max_parameters
 
     def allows(self, cost):

@@ -271,7 +271,7 @@ def shrunk(fit, chosen, goal, max_leaves=None):
     state = search.evaluate(chosen.tree)
     for other in prune_stepwise(search, state, penalty_per_parameter(search.problem, state)):
         has_leaves = max_leaves is None or other.n_leaves <= max_leaves
-        if has_leaves and (not goal.limits_size or other.n_parameters <= goal.max_parameters):
+        if has_leaves and goal.has_room_for(other):
             return fit.finished(other, chosen.size)
     return chosen
 
@@ -460,7 +460,8 @@ def better_states(fit, state, lambda_, goal, effort, rivals=()):
         goal, rows.problem, penalty_per_parameter(search.problem, state)
     )
     share = state.inertia / own.inertia if own.inertia > 0 else 1.0
-    found = improvements(search, state, lambda_, criterion.over(share), effort, rivals, fit)
+    terms = (criterion.over(share), effort, rivals, fit.random_state)
+    found = improvements(search, state, lambda_, *terms)
     for other in found:
         if criterion.value(candidate := rows.take(other, search)) < np.inf:
             own = candidate
@@ -474,7 +475,7 @@ def better_states(fit, state, lambda_, goal, effort, rivals=()):
             yield own
 
 
-def improvements(search, state, lambda_, criterion, effort, rivals, fit):
+def improvements(search, state, lambda_, criterion, effort, rivals, random_state):
     """Yield the state of each tree of a local search that is better than all trees before it.
 
     Parameters
@@ -487,13 +488,13 @@ def improvements(search, state, lambda_, criterion, effort, rivals, fit):
     effort : Effort
     rivals : sequence of Tree
         Larger trees, which can be better after they are pruned to the limit of the criterion.
-    fit : Fit
+    random_state : int, RandomState instance or None
 
     Yields
     ------
     State
     """
-    rng, X = check_random_state(fit.random_state), search.problem.X
+    rng, X = check_random_state(random_state), search.problem.X
     n_rounds = effort.n_rounds_over(row_size(X) * min(X.shape[0], _PILOT_ROWS))
     pilot = search.pilot(_PILOT_ROWS if n_rounds or rivals else _FEW_ROWS, rng)
     here, limits = pilot.take(state, search), search.limits()

@@ -96,9 +96,8 @@ class State:
     @property
     def n_clusters(self):
         """Number of distinct clusters of the leaves of the pruned tree."""
-        return len(
-            np.unique(self.tree.leaf_label[self._kept[self.tree.leaf_label[self._kept] >= 0]])
-        )
+        labels = self.tree.leaf_label[self._kept]
+        return len(np.unique(labels[labels >= 0]))
 
     @property
     def routed(self):
@@ -290,11 +289,15 @@ class Evaluator:
         random_state : int, RandomState instance or None
         """
         if self._pilot is None:
-            self._pilot = self
-            if self.problem.n_rows >= 2 * n_rows:
-                terms = (self.problem, self.settings, self.history, n_rows, random_state)
-                self._pilot = self.over_sample(*terms)
+            self._pilot = self.sampled(n_rows, random_state)
         return self._pilot
+
+    def sampled(self, n_rows, random_state):
+        """Return an evaluator over a new sample of the rows, or this one; see :meth:`pilot`."""
+        if self.problem.n_rows < 2 * n_rows:
+            return self
+        terms = (self.problem, self.settings, self.history, n_rows, random_state)
+        return self.over_sample(*terms)
 
     def evaluate(self, tree, leaf_of_row=None):
         """Return the state of a tree; clusters without rows keep their free centres.
@@ -491,11 +494,10 @@ def best_start(search, trees, lambda_, random_state):
     -------
     State
     """
-    problem, settings = search.problem, search.settings
-    rows = search.original
-    if problem.n_rows >= 2 * _PILOT_ROWS and settings.split_kind.samples_rows:
-        terms = (problem, settings, search.history, _PILOT_ROWS, random_state)
-        rows = Evaluator.over_sample(*terms)
+    rows = search
+    if search.settings.split_kind.samples_rows:
+        rows = search.sampled(_PILOT_ROWS, random_state)
+    rows = search.original if rows is search else rows
     options = {"stage": "start", "n_passes": _START_PASSES, "keeps_start": False}
     states = (descend(rows, rows.evaluate(tree), lambda_, **options) for tree in trees)
     best = min(states, key=lambda state: state.objective(lambda_))
