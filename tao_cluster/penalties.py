@@ -16,6 +16,8 @@ from .tree import Tree
 
 __all__ = ["Penalty", "SquaredError", "ZeroOne"]
 
+_ROUNDING = 1e-12  # smaller relative differences of costs are rounding errors
+
 
 @runtime_checkable
 class Penalty(Protocol):
@@ -61,7 +63,7 @@ class ZeroOne(Part):
     def leaf(self, labels, weight, n_clusters):
         """Return the label with the largest total weight in a leaf, and None: no histogram."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
-        return int(votes.argmax()), None
+        return _first_least(-votes), None
 
     def table(self, tree, n_clusters):
         """Return one minus the one-hot vector of the label of each leaf; see :class:`Penalty`."""
@@ -83,7 +85,7 @@ class SquaredError(Part):
     def leaf(self, labels, weight, n_clusters):
         """Return the label of a leaf with the largest share, and the histogram of all shares."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
-        return int(votes.argmax()), votes / votes.sum()
+        return _first_least(-votes), votes / votes.sum()
 
     def table(self, tree, n_clusters):
         """Return 1 - 2 theta_k + ||theta||^2 for each leaf and cluster k; see :class:`Penalty`.
@@ -200,7 +202,16 @@ class CostCriterion:
 
     def best_output(self, rows):
         """Return the label of least cost summed over `rows` (on ties the lowest), and None."""
-        return int((self.weight[rows] @ self.distances[rows]).argmin()), None
+        return _first_least(self.weight[rows] @ self.distances[rows]), None
+
+
+def _first_least(costs):
+    """Return the number of the least cost: the first one of those that differ by rounding errors.
+
+    All costs are sums of numbers of the same sign, so each is accurate relative to itself.
+    """
+    least = costs.min()
+    return int(np.argmax(costs <= least + _ROUNDING * abs(least)))
 
 
 @jit

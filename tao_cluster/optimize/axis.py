@@ -28,9 +28,18 @@ from greedy.leaf_clusters import match_labels, relabeled
 from .._utils.threads import check_interrupted
 from ..initial_trees.builders import exgreedy_builders, small_trees
 from ..solvers import upright
-from .axis_sketch import LEAST_PROGRESS, MOST_COLUMNS, Sketch, is_better, n_sketched
+from .axis_sketch import MOST_COLUMNS, Sketch, n_sketched
 from .simplify import pruned_to
-from .state import APPROACH, Evaluator, approach, best_start, descend, starting_trees
+from .state import (
+    APPROACH,
+    Evaluator,
+    approach,
+    best_start,
+    descend,
+    is_less,
+    least,
+    starting_trees,
+)
 
 # Constants of paths.
 _N_SIZES = 10  # maximum number of trees on a path, each with another number of leaves
@@ -104,7 +113,6 @@ def finish(fit, state, lambda_, size=None):
     """Return the tree of a state after regrowth of leaves and simplification, as a Candidate.
 
     The last passes also count noisy copies of the rows, so that the tree holds on new rows.
-    `max_parameters` promises the least cost of the rows, which copies would raise.
     """
     search, settings = fit.search, fit.search.settings
     if size is None:
@@ -112,15 +120,17 @@ def finish(fit, state, lambda_, size=None):
         if settings.relax:
             state = regrow(search, state, lambda_)
     goal, there = settings.goal, search.with_copies
-    if there is search or not settings.relax or (goal is not None and goal.limits_size):
+    if there is search or not settings.relax:
         return fit.finished(state, size)
     general = descend(there, there.evaluate(state.pruned), lambda_, stage="relax")
     general = regrow(there, general, lambda_, state.n_leaves)
     found = fit.finished(search.take(general, there), size)
-    # If the copies raise the cost above its limit, the tree of the rows alone is kept.
-    if goal is not None and not goal.allows(found.cost):
-        return fit.finished(state, size)
-    return found
+    if goal is None:
+        return found
+    # A limit is met on the rows themselves: `max_parameters` promises their least cost, and the
+    # copies may raise the cost above its limit.
+    alone = fit.finished(state, size) if goal.limits_size or not goal.allows(found.cost) else found
+    return found if found.cost <= alone.cost and goal.allows(found.cost) else alone
 
 
 def better_states(fit, state, lambda_, goal, effort, rivals=()):
@@ -176,8 +186,12 @@ def _at(fit, n_leaves, found):
     state = approach(search, start(search, trees, _LAMBDA, fit.random_state), _LAMBDA)
     if search.settings.relax:
         state = regrow(search, state, _LAMBDA)
-    state = _best(search, state, n_leaves, found)
-    return finish(fit, state, _LAMBDA, n_leaves)
+    best, goal = _best(search, state, n_leaves, found), fit.search.settings.goal
+    candidate = finish(fit, best, _LAMBDA, n_leaves)
+    if best is state or goal is None or not goal.limits_size:
+        return candidate
+    # The tree that was worse before the last passes can be the better one after them.
+    return min(candidate, finish(fit, state, _LAMBDA, n_leaves), key=lambda one: one.cost)
 
 
 def _grown(fit, n_leaves, found):
@@ -200,7 +214,8 @@ def _best(search, state, n_leaves, found):
     if smaller:
         other = search.evaluate(found[max(smaller)].pruned)
         states.append(regrow(search, other, _LAMBDA) if search.settings.relax else other)
-    found[n_leaves] = min(states, key=lambda state: (state.inertia, state.n_leaves))
+    states.sort(key=lambda state: state.n_leaves)
+    found[n_leaves] = least(states, key=lambda state: state.inertia)
     return found[n_leaves]
 
 
@@ -263,7 +278,7 @@ def better_start(search, state, trees, lambda_, random_state):
     """
     tree = search_structure(search, trees, lambda_, random_state)
     found = search.evaluate(_numbered(search, tree))
-    wins = found.objective(lambda_) < state.objective(lambda_)
+    wins = is_less(found.objective(lambda_), state.objective(lambda_))
     search.record("search", found, lambda_, kept=wins)
     found = [state, descend(search, found, lambda_, stage="search")]
     if n_sketched(search.problem) < search.problem.n_rows:
@@ -273,9 +288,8 @@ def better_start(search, state, trees, lambda_, random_state):
     most_leaves = _most_leaves(search, trees)
     rivals = small_trees(search.problem, exgreedy_builders)
     found += [search.evaluate(tree) for tree in rivals if tree.n_leaves <= most_leaves]
-    least = min(state.objective(lambda_) for state in found)
-    equal = (s for s in found if s.objective(lambda_) <= least + LEAST_PROGRESS * abs(least))
-    return min(equal, key=lambda state: state.n_leaves)
+    found.sort(key=lambda state: state.n_leaves)  # the smallest of equally good trees wins
+    return least(found, key=lambda state: state.objective(lambda_))
 
 
 def _most_leaves(search, trees):
@@ -321,7 +335,7 @@ def search_structure(search, trees, lambda_, random_state):
     share = int(_FIRST_SHARE * most_passes / len(trees))
     starts = (sketch.from_tree(upright(tree)) for tree in trees)
     found = [_searched(sketch, start, sketch.n_passes + share, rng) for start in starts]
-    best = _searched(sketch, min(found, key=lambda state: state.value), most_passes, rng)
+    best = _searched(sketch, least(found, key=lambda state: state.value), most_passes, rng)
     return sketch.to_tree(best)
 
 
@@ -350,7 +364,7 @@ def _searched(sketch, state, until, rng):
         waited += 1
         if other.value <= max(best.value + heat * _WIDTH * excess, here.value):
             here = other = sketch.with_joint_passes(other)
-        if is_better(other, best):
+        if is_less(other.value, best.value):
             best = here = sketch.settled(other, sketch.most_leaves // 4)
             waited = 0
     return best
@@ -389,4 +403,4 @@ def regrow(search, state, lambda_, most_leaves=None):
         other = search.evaluate(sketch.to_tree(found))
         search.record("regrow", other, share * lambda_)
     other = descend(search, other, lambda_, stage="regrow")
-    return min(state, other, key=lambda state: state.objective(lambda_))
+    return least([state, other], key=lambda state: state.objective(lambda_))

@@ -16,6 +16,7 @@ from ..solvers.axis import BinnedColumns
 from ..tree import Tree
 from . import axis_kernels as kernels
 from .axis_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
+from .state import LEAST_PROGRESS, is_less
 
 # Constants of the sketch, which decides the structure of a tree. All rows give thresholds and
 # labels later.
@@ -36,7 +37,6 @@ _FEW_LEAVES = 1.5
 _MOST_DECOMPOSED = 4 * 10**6  # directions are computed from at most about this many values
 # Savings below this share of the cost of the free clustering are rounding errors of sums.
 _NOISE = 1e-12
-LEAST_PROGRESS = 1e-9  # smaller relative decreases of the objective do not count
 _SHORT_DESCENT = 4  # maximum number of passes between a random change of a tree and its regrowth
 _MOST_REDRAWN = 3  # maximum number of tests that a random change replaces
 _MOST_ROUNDS = 50
@@ -226,7 +226,7 @@ class Sketch:
             if not changed:
                 break
             state = self.evaluate(nodes)
-            if not is_better(state, best):
+            if not is_less(state.value, best.value):
                 break
             best, n_passes = state, n_passes and n_passes - 1
         return best
@@ -293,7 +293,7 @@ class Sketch:
                 break
             check_interrupted()
             other = self.regrown(state, n_more)
-            if is_better(other, state):
+            if is_less(other.value, state.value):
                 state = other
             else:
                 n_more //= 2
@@ -339,7 +339,7 @@ class Sketch:
             terms = (self.codes, self.first, *terms, self.units, self.least)
             nodes, changed = kernels.joint_pass(state.nodes, state.order, state.span, *terms)
             other = self.descended(self.evaluate(nodes)) if changed else state
-            if not is_better(other, state):
+            if not is_less(other.value, state.value):
                 return state
             state = other
 
@@ -376,11 +376,6 @@ def _directions(space, weight):
     else:
         scaled = (part - np.average(part, axis=0, weights=weight[::step])) * scale
     return randomized_svd(scaled, kernels.WIDTH - 1, random_state=0)[2]
-
-
-def is_better(state, other):
-    """Return whether one :class:`Sketched` has a lower value than another."""
-    return state.value < other.value - LEAST_PROGRESS * abs(other.value)
 
 
 def n_sketched(problem):

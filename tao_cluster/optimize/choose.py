@@ -12,7 +12,9 @@ import numpy as np
 from .._utils.warnings import warn
 from ..tree import Tree
 
-ROUNDING = 1e-9  # smaller differences of cost increases (in percent) are rounding errors
+# Smaller differences of cost increases (in percent) are rounding errors.
+_DECIMALS = 9
+ROUNDING = 10.0**-_DECIMALS
 # The knee: candidates cost at most this percentage more than the free clustering, if there are any,
 # and have at least this share of the largest number of clusters.
 KNEE_COST, _KNEE_CLUSTERS = 3.0, 0.98
@@ -143,7 +145,7 @@ class Goal:
         costs : sequence of float, cost increases in percent
         trees : sequence of Tree
         """
-        costs = np.asarray(costs, dtype=float)
+        costs = np.round(np.asarray(costs, dtype=float), _DECIMALS)
         sizes = np.array([tree.n_parameters for tree in trees])
         if self.is_limit:
             first, second = (costs, sizes) if self.limits_size else (sizes, costs)

@@ -20,7 +20,7 @@ from ..solvers import NodeProblem, Refit
 from ..tree.growth import Growth
 from ..tree.routing import ReducedSets
 from .choose import ROUNDING, Goal
-from .state import State, best_start, descend, starting_trees
+from .state import State, best_start, descend, is_less, starting_trees
 
 # Smallest and largest lambda of the grid, and the lambda at which the knee of most data sets lies.
 # They are multiples of a unit that is computed from the data; see `lambda_grid`.
@@ -70,7 +70,6 @@ _SHARES = (0.1, 0.3, 1.0)  # the strength of a round is lambda times one of thes
 # that are better there are then compared on all rows.
 _PILOT_ROWS = 10_000
 _FEW_ROWS = 2000  # size of the sample instead if the search has no random rounds
-_LEAST_PROGRESS = 1e-9  # smaller relative decreases of the criterion do not count
 
 
 # ---------------------------------------------------------------- trees along lambda
@@ -609,11 +608,10 @@ def _savings(tree, rows_of, distances, weight):
 def is_better(criterion, state, other):
     """Return whether `state` has a lower value of the criterion than `other`, and as many clusters.
 
-    More clusters are allowed, too. Decreases below 1e-9 of the value do not count.
+    More clusters are allowed, too.
     """
-    limit = criterion.value(other)
-    limit -= _LEAST_PROGRESS * abs(limit) if limit < np.inf else 0.0
-    return criterion.value(state) < limit and state.n_clusters >= other.n_clusters
+    is_lower = is_less(criterion.value(state), criterion.value(other))
+    return is_lower and state.n_clusters >= other.n_clusters
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def without_useless_splits(search, state):
     while state.pruned.n_leaves > 1:
         tree, limit = state.pruned, _ROUNDING * state.inertia
         saved, goes_left = _savings(search.step, tree, search.criterion(state))
-        node = int(saved.argmin())
+        node = int(np.argmax(saved <= saved.min() + limit))  # the first one of equal savings
         if saved[node] > limit:
             break
         other = search.evaluate(_without(tree, [node], goes_left))

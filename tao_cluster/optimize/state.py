@@ -31,6 +31,7 @@ APPROACH = (0.1, 1.0)
 _START_PASSES = 3  # passes over each initial tree before the trees are compared
 # Initial trees are compared on a sample of this size if there are at least twice as many rows.
 _PILOT_ROWS = 10_000
+LEAST_PROGRESS = 1e-9  # smaller relative decreases of an objective are rounding errors
 _PATIENCE = 2  # a descent ends after this many passes without a better tree
 
 # An oblique tree is compared with axis-aligned trees of CART. If their excess cost over the free
@@ -398,6 +399,20 @@ class Evaluator:
         )
 
 
+def is_less(value, other):
+    """Return whether a number is less than another one by more than a rounding error."""
+    return value + LEAST_PROGRESS * abs(value) < other
+
+
+def least(states, key):
+    """Return the state with the least `key(state)`: the first one of those that are about equal."""
+    states = iter(states)
+    best = next(states)
+    for state in states:
+        best = state if is_less(key(state), key(best)) else best
+    return best
+
+
 def descend(
     search,
     state,
@@ -449,7 +464,7 @@ def descend(
         if found.tree is state.tree:
             break
         state = search.evaluate(*found)
-        is_better = best is None or state.objective(price) < best.objective(price)
+        is_better = best is None or is_less(state.objective(price), best.objective(price))
         search.record(stage, state, lambda_, kept=is_better)
         best, waited = (state, 0) if is_better else (best, waited + 1)
         if waited == _PATIENCE:  # labels can alternate for ever among equal centres
@@ -500,7 +515,7 @@ def best_start(search, trees, lambda_, random_state):
     rows = search.original if rows is search else rows
     options = {"stage": "start", "n_passes": _START_PASSES, "keeps_start": False}
     states = (descend(rows, rows.evaluate(tree), lambda_, **options) for tree in trees)
-    best = min(states, key=lambda state: state.objective(lambda_))
+    best = least(states, key=lambda state: state.objective(lambda_))
     search.history.last_kept = best, lambda_  # no pass may have changed it, and so recorded it
     # Leaves that only other rows reach are kept, so the tree is not pruned for these rows.
     return best if rows is search else search.evaluate(best.tree)
