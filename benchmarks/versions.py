@@ -1,13 +1,22 @@
-"""CPU seconds, costs and sizes of fits by two versions of the code, in turn.
+"""Time, and quality at fixed size, of fits by two versions of the code, in turn.
 
     git worktree add ../before v0.1.0
     python -m benchmarks.versions ../before
-    python -m benchmarks.versions ../before --cases digits "digits, at most 2 %" --seeds 5
+    python -m benchmarks.versions ../before --cases digits "digits, axis-aligned" --seeds 3
+    python -m benchmarks.versions ../before --quality --data DIR
 
 The first version is the checkout that is named, the second one is the code in the current folder.
-Each fit is done by both, one after the other and in one thread, after a fit that compiles the
-kernels. Printed are medians of the CPU seconds over the seeds, their ratio, and the mean costs (in
-percent above the free clustering) and sizes (in parameters).
+
+*Speed.* Each fit is done by both versions, one after the other and in one thread, after a fit that
+compiles the kernels. Printed are medians of the CPU seconds over the seeds, their ratio, and the
+mean costs (in percent above the free clustering) and sizes (in parameters). The last line is the
+geometric mean of the ratios.
+
+*Quality.* Half of the rows of each data set (at most 3000) are fitted, with the same free
+clustering for both versions, and the others (at most 3000) are new. Trees have at most 3 k - 2, 6 k
+and 12 k parameters. Printed are mean log ratios of (cost + 1), after over before, with standard
+errors over the splits, and for all data sets over their means. Below 0 the second version is
+better.
 """
 
 import argparse
@@ -15,56 +24,105 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import scale
 
 _HERE = Path(__file__).parents[1]
+_MOST_ROWS = 3000  # fitted rows, and new rows, of a data set whose quality is compared
 
 
-def _blobs(n_samples=5000):
-    return make_blobs(n_samples, 10, centers=8, cluster_std=4.0, random_state=0)[0]
+def _blobs(n_samples=5000, k=8, std=4.0):
+    return make_blobs(n_samples, 10, centers=k, cluster_std=std, random_state=0)[0]
 
 
 def _noise(n_rows):
     return np.random.RandomState(0).standard_normal((n_rows, 2000))
 
 
+def _named(name):
+    """Return the function that loads a data set of `benchmarks.datasets`."""
+
+    def make(folder):
+        from benchmarks.datasets import load
+
+        return load(name, folder=folder)[0]
+
+    return make
+
+
+def _table(folder):
+    """Return 20 000 rows of a table: seven numbers, and three categories as codes."""
+    del folder
+    rng = np.random.RandomState(0)
+    group = rng.randint(5, size=20_000)
+    numbers = rng.standard_normal((20_000, 7)) + 2 * rng.standard_normal((5, 7))[group]
+    codes = [np.where(rng.rand(20_000) < 0.7, group, rng.randint(6, size=20_000)) for _ in "abc"]
+    return np.column_stack([numbers, *codes])
+
+
 _TO_LIMIT = {"max_cost_increase": 2}
 _ONE_LAMBDA = {"lambda_": 10, "depth": 3}
-_AXIS = {"split": "axis", "max_leaves": 20}
-# name: (data, number of clusters, parameters of TAOClustering)
+# name: (function of the folder of data, number of clusters, parameters of TAOClustering). The
+# parameters of a table are None: `table_pipeline` reads it.
 CASES = {
-    "iris": (lambda: load_iris().data, 3, {}),
-    "wine": (lambda: scale(load_wine().data), 3, {}),
-    "breast cancer": (lambda: scale(load_breast_cancer().data), 4, {}),
-    "digits": (lambda: load_digits().data, 10, {}),
-    "5000 x 10": (_blobs, 8, {}),
-    "digits, at most 2 %": (lambda: load_digits().data, 10, _TO_LIMIT),
-    "5000 x 10, at most 2 %": (_blobs, 8, _TO_LIMIT),
-    "digits, axis-aligned": (lambda: load_digits().data, 10, _AXIS),
-    "100 x 2000": (lambda: _noise(100), 3, _ONE_LAMBDA),
-    "300 x 2000": (lambda: _noise(300), 3, _ONE_LAMBDA),
+    "iris": (lambda _: load_iris().data, 3, {}),
+    "wine": (lambda _: scale(load_wine().data), 3, {}),
+    "breast cancer": (lambda _: scale(load_breast_cancer().data), 4, {}),
+    "digits": (lambda _: load_digits().data, 10, {}),
+    "5000 x 10": (lambda _: _blobs(), 8, {}),
+    "letter": (_named("letter"), 26, {}),
+    "anuran": (_named("anuran"), 10, {}),
+    "digits, at most 2 %": (lambda _: load_digits().data, 10, _TO_LIMIT),
+    "5000 x 10, at most 2 %": (lambda _: _blobs(), 8, _TO_LIMIT),
+    "digits, 20 axis leaves": (
+        lambda _: load_digits().data,
+        10,
+        {"split": "axis", "max_leaves": 20},
+    ),
+    "letter, 52 axis leaves": (_named("letter"), 26, {"split": "axis", "max_leaves": 52}),
+    "k = 100, axis": (lambda _: _blobs(20_000, 100, 1.0), 100, {"split": "axis"}),
+    "100 x 2000": (lambda _: _noise(100), 3, _ONE_LAMBDA),
+    "300 x 2000": (lambda _: _noise(300), 3, _ONE_LAMBDA),
+    "table of 20 000 rows": (_table, 5, None),
+    "mnist": (_named("mnist"), 10, {}),
 }
+_SLOW = {"mnist": 1, "k = 100, axis": 1}  # number of seeds of cases that take a minute
+QUALITY = ("iris", "wine", "breast_cancer", "digits", "anuran", "letter", "avila", "fifa19", "mice")
 
 
 def fits():
-    """Fit what standard input names; write CPU seconds, cost and size to standard output."""
-    from tao_cluster import TAOClustering
+    """Fit what standard input names; write CPU seconds, costs and size to standard output."""
+    from tao_cluster import TAOClustering, table_pipeline
 
     warnings.simplefilter("ignore")
     for line in sys.stdin:
-        name, seed = json.loads(line)
-        make, k, parameters = CASES[name]
-        model, X = TAOClustering(k, random_state=seed, **parameters), make()
+        task = json.loads(line)
+        rows, parameters = dict(np.load(task["rows"])), task["parameters"]
+        X = rows["X"]
+        if parameters is None:
+            import pandas as pd
+
+            X = pd.DataFrame(X, columns=[f"column {i}" for i in range(X.shape[1])])
+            X[X.columns[-3:]] = X[X.columns[-3:]].astype(int).astype(str)
+            found = table_pipeline(X, task["k"], random_state=task["seed"])
+        else:
+            parameters = parameters | {"random_state": task["seed"]}
+            reference = rows.get("centers")
+            found = TAOClustering(task["k"], reference=reference, **parameters)
         start = time.process_time()
-        model.fit(X)
-        found = time.process_time() - start, model.cost_increase_, model.tree_.n_parameters
-        print(json.dumps(found), flush=True)
+        found.fit(X)
+        seconds = time.process_time() - start
+        model = getattr(found, "steps", [(None, found)])[-1][1]
+        new = model.cost_increase(rows["new"]) if "new" in rows else np.nan
+        result = seconds, model.cost_increase_, model.tree_.n_parameters, new
+        print(json.dumps(result), flush=True)
 
 
 class _Version:
@@ -80,35 +138,114 @@ class _Version:
             call, env=os.environ | environment, cwd=folder, **pipes
         )
 
-    def fit(self, name, seed):
-        """Return the CPU seconds, the cost and the number of parameters of a fit."""
-        print(json.dumps([name, seed]), file=self._process.stdin, flush=True)
+    def ask(self, rows, k, parameters, seed):
+        """Start a fit to the rows in a file."""
+        task = {"rows": str(rows), "k": k, "parameters": parameters, "seed": seed}
+        print(json.dumps(task), file=self._process.stdin, flush=True)
+
+    def answer(self):
+        """Return the CPU seconds, cost, number of parameters and cost on new rows of the fit."""
         return json.loads(self._process.stdout.readline())
 
+    def fit(self, *task):
+        """Fit, and return what :meth:`answer` returns."""
+        self.ask(*task)
+        return self.answer()
 
-def main():
-    """Print a line for each case."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("before", type=Path, help="folder of the checkout of the other version")
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="CASE")
-    parser.add_argument("--seeds", type=int, default=3)
-    options = parser.parse_args()
-    versions = [_Version(options.before), _Version(_HERE)]
+
+def _speed(versions, names, n_seeds, data, folder):
+    """Print a line for each case, and the geometric mean of the ratios of time."""
     print(f"{'':24s}{'seconds':>16s}{'ratio':>8s}{'cost %':>16s}{'parameters':>18s}")
-    for name in options.cases:
-        for version in versions:
-            version.fit(name, options.seeds)  # compiles
-        runs = [[version.fit(name, s) for version in versions] for s in range(options.seeds)]
-        seconds, costs, sizes = np.moveaxis(np.array(runs), 2, 0)
+    ratios = []
+    for name in names:
+        make, k, parameters = CASES[name]
+        rows, n = folder / "rows.npz", min(n_seeds, _SLOW.get(name, n_seeds))
+        np.savez(rows, X=make(data))
+        task = (rows, k, parameters)
+        for version in versions if name not in _SLOW else ():
+            version.fit(*task, n)  # compiles
+        runs = [[version.fit(*task, s) for version in versions] for s in range(n)]
+        seconds, costs, sizes, _ = np.moveaxis(np.array(runs), 2, 0)
         before, after = np.median(seconds, axis=0)
+        ratios.append(after / before)
         cost, size = costs.mean(axis=0), sizes.mean(axis=0)
         print(
             f"{name:24s}{before:8.2f}{after:8.2f}{after / before:8.2f}"
             f"{cost[0]:8.2f}{cost[1]:8.2f}{size[0]:9.0f}{size[1]:9.0f}",
             flush=True,
         )
+    print(f"{'geometric mean':40s}{np.exp(np.mean(np.log(ratios))):8.2f}")
+
+
+def _quality(versions, names, splits, n_seeds, data, folder):
+    """Print a line for each data set and kind of split, and the means over all data sets."""
+    print(f"{'log ratio of (cost + 1)':28s}{'fitted rows':>20s}{'new rows':>20s}{'CPU':>8s}")
+    for split in splits:
+        means = []
+        for name in names:
+            ratios, seconds = _ratios(versions, name, split, n_seeds, data, folder)
+            means.append(ratios.mean(axis=0))
+            _print_ratios(f"{name}, {split}", ratios, seconds)
+        _print_ratios(f"all, {split}", np.array(means))
+
+
+def _ratios(versions, name, split, n_seeds, data, folder):
+    """Return the log ratios (n_seeds, 2) of (cost + 1), and the ratio of the CPU seconds."""
+    from benchmarks.datasets import load
+
+    X, k, _ = load(name, folder=data)
+    ratios, seconds = [], np.zeros(2)
+    for seed in range(n_seeds):
+        order = np.random.RandomState(seed).permutation(len(X))
+        half = len(X) // 2
+        seen, new = X[order[:half][:_MOST_ROWS]], X[order[half:][:_MOST_ROWS]]
+        centers = KMeans(k, n_init=10, random_state=seed).fit(seen).cluster_centers_
+        np.savez(folder / "rows.npz", X=seen, new=new, centers=centers)
+        found = []
+        for most in (3 * k - 2, 6 * k, 12 * k):
+            for version in versions:  # both at once, because this compares no times
+                parameters = {"split": split, "max_parameters": most}
+                version.ask(folder / "rows.npz", k, parameters, seed)
+            found.append([version.answer() for version in versions])
+        found = np.array(found)  # sizes, versions, (seconds, cost, parameters, new cost)
+        seconds += found[:, :, 0].sum(axis=0)
+        logs = np.log1p(np.maximum(found[:, :, [1, 3]], 0))
+        ratios.append((logs[:, 1] - logs[:, 0]).mean(axis=0))
+    return np.array(ratios), seconds[1] / seconds[0]
+
+
+def _print_ratios(name, ratios, seconds=None):
+    errors = ratios.std(axis=0, ddof=1) / np.sqrt(len(ratios))
+    pairs = [f"{m:+10.3f} +- {e:.3f}" for m, e in zip(ratios.mean(axis=0), errors, strict=True)]
+    time_ = "" if seconds is None else f"{seconds:8.2f}"
+    print(f"{name:28s}{pairs[0]:>20s}{pairs[1]:>20s}{time_}", flush=True)
+
+
+def main(arguments=None):
+    """Print the table of times, or that of quality."""
+    from benchmarks.datasets import DATA_DIR
+
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("before", type=Path, help="folder of the checkout of the other version")
+    parser.add_argument("--quality", action="store_true", help="compare costs at fixed size")
+    parser.add_argument("--splits", nargs="+", default=["oblique", "axis"], help="with --quality")
+    parser.add_argument("--cases", nargs="+", metavar="CASE", help="by default all")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--data", type=Path, default=DATA_DIR, help="folder of the .npz files")
+    options = parser.parse_args(arguments)
+    known = QUALITY if options.quality else CASES
+    unknown = set(options.cases or ()) - set(known)
+    if unknown:
+        parser.error(f"no such cases: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    versions = [_Version(options.before), _Version(_HERE)]
+    with tempfile.TemporaryDirectory() as folder:
+        names, terms = options.cases or list(known), (options.seeds, options.data, Path(folder))
+        if options.quality:
+            _quality(versions, names, options.splits, *terms)
+        else:
+            _speed(versions, names, *terms)
 
 
 if __name__ == "__main__":

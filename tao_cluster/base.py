@@ -355,6 +355,7 @@ class TreeClustering(
         terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
         size = LeafSize.from_parameter(self.min_samples_leaf, rows.weight, rows.counts)
         options = {"held_out": held_out, "scaling": scaling, "leaf_size": size}
+        options["n_jobs"] = effective_n_jobs(self.n_jobs)
         if method.tests_sets:
             options["levels"] = Levels.from_rows(rows.X, display_names(X), tested)
         try:

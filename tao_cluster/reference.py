@@ -18,6 +18,7 @@ from ._utils.threads import interruptible, one_thread
 from ._utils.warnings import listed, warn
 from .objectives.alternating import lloyd
 from .objectives.labels import encode
+from .objectives.starts import best_of_starts, is_divisible
 from .problem.repeats import as_repeats
 
 __all__ = ["FreeClustering", "cost_increase", "free_clustering"]
@@ -52,7 +53,9 @@ class FreeClustering:
     inertia: float
 
 
-def free_clustering(reference, objective, rows, data, n_clusters, sample_weight, random_state):
+def free_clustering(
+    reference, objective, rows, data, n_clusters, sample_weight, random_state, n_jobs=1
+):
     """Return the free clustering of some rows.
 
     Parameters
@@ -68,6 +71,8 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     n_clusters : int
     sample_weight : float64 array of shape (n,)
     random_state : int, RandomState instance or None
+    n_jobs : int, default=1
+        Number of threads for the starts of k-means. The result does not depend on it.
 
     Returns
     -------
@@ -99,9 +104,8 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
         centers = _one_row_each(objective, data, n_clusters, rows.shape)
     elif is_ours:
         estimator = to_fit(reference, objective, rows, n_clusters, random_state)
-        centers = centers_of(
-            *fit_reference(estimator, rows, sample_weight, random_state), objective
-        )
+        terms = (estimator, rows, sample_weight, random_state, n_jobs if reference is None else 0)
+        centers = centers_of(*fit_reference(*terms), objective)
     elif objective.explains_labels:
         centers = objective.reference(n_clusters, random_state)
     else:
@@ -513,7 +517,7 @@ def to_fit(reference, objective, rows, n_clusters, random_state):
     return (make or objective.reference)(n_clusters, random_state)
 
 
-def fit_reference(estimator, rows, sample_weight, random_state):
+def fit_reference(estimator, rows, sample_weight, random_state, n_jobs=0):
     """Fit an unfitted estimator. If it takes no weights, rows are repeated.
 
     Parameters
@@ -524,6 +528,9 @@ def fit_reference(estimator, rows, sample_weight, random_state):
     sample_weight : float64 array of shape (n,)
     random_state : int, RandomState instance or None
         Seed for an estimator without one of its own.
+    n_jobs : int, default=0
+        Maximum number of threads for the starts of k-means, which may then use a sample of many
+        rows. With 0, the method `fit` of the estimator is called.
 
     Returns
     -------
@@ -562,4 +569,7 @@ def fit_reference(estimator, rows, sample_weight, random_state):
         # their compiled functions, which an interruption could make fail.
         is_ours = type(estimator).__module__.startswith(f"{__package__}.")
         with contextlib.nullcontext() if is_ours else interruptible():
+            if n_jobs > 0 and is_divisible(estimator, rows):
+                found = best_of_starts(estimator, rows, sample_weight, n_jobs)
+                return found, rows, sample_weight
             return estimator.fit(rows, **options), rows, sample_weight

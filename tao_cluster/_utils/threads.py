@@ -15,6 +15,9 @@ from .warnings import InterruptedWarning, warn
 
 # With fewer rows per thread, a further thread costs more time than it saves.
 _MIN_ROWS_PER_THREAD = 4096
+# Solvers of small nodes hold the interpreter's lock for most of their time, so that threads would
+# wait for each other. Each thread therefore gets at least this many values of X.
+_MIN_VALUES_PER_THREAD = 2**19
 
 # Sums over rows are computed in parts: at most _MOST_PARTS, of at least _PART_ROWS rows each (the
 # last part may be smaller).
@@ -49,9 +52,14 @@ def one_thread():
 def check_interrupted():
     """Raise the KeyboardInterrupt that :func:`one_thread` has postponed, if there is one.
 
-    The function has no effect outside of the main thread. Loops call this function before each
-    long step, at points where no object is half changed.
+    In a thread of :func:`map_in_threads`, it is raised if the caller of that function would raise
+    it; in other threads the function has no effect. Loops call this function before each long step,
+    at points where no object is half changed.
     """
+    if _own.helps_main:
+        if _ctrl_c.is_pending and not _ctrl_c.is_held:
+            raise KeyboardInterrupt
+        return
     if not _ctrl_c.is_held and _take_pending():
         raise KeyboardInterrupt
 
@@ -100,9 +108,16 @@ def _take_pending():
 # ---------------------------------------------------------------------- pools
 
 
-def n_threads(n_jobs, n_rows):
-    """Return the number of threads to use for `n_rows` rows: at least 1 and at most `n_jobs`."""
-    return max(1, min(n_jobs, n_rows // _MIN_ROWS_PER_THREAD))
+def n_threads(n_jobs, n_rows, row_size=None):
+    """Return the number of threads to use for `n_rows` rows: at least 1 and at most `n_jobs`.
+
+    Threads that also need the interpreter's lock get enough values each, of which a row has
+    `row_size`.
+    """
+    most = n_rows // _MIN_ROWS_PER_THREAD
+    if row_size is not None:
+        most = min(most, int(n_rows * row_size) // _MIN_VALUES_PER_THREAD)
+    return max(1, min(n_jobs, most))
 
 
 def fixed_parts(n_rows):
@@ -128,16 +143,24 @@ def map_in_threads(function, items, most):
             check_interrupted()
             results.append(function(item))
         return results
-    with ThreadPoolExecutor(most, initializer=_limit_own) as pool:
+    helps_main = _own.helps_main or threading.current_thread() is threading.main_thread()
+    with ThreadPoolExecutor(most, initializer=_start_helper, initargs=(helps_main,)) as pool:
         tasks = [pool.submit(function, item) for item in items]
         try:
             for task in tasks:
                 results.append(task.result())
                 check_interrupted()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+        except BaseException as error:
+            pool.shutdown(wait=True, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):
+                _take_pending()  # the one that helpers have raised is not raised again
             raise
     return results
+
+
+def _start_helper(helps_main):
+    _own.helps_main = helps_main
+    _limit_own()
 
 
 # ---------------------------------------------------------------------- Ctrl-C
@@ -210,6 +233,7 @@ class _Own(threading.local):
     """State of one thread: how many :func:`one_thread` contexts it is in, and limits to restore."""
 
     depth = 0
+    helps_main = False  # whether the main thread waits for the results of this thread
     limits = ()
     handles_ctrl_c = False
 

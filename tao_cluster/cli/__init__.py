@@ -14,6 +14,7 @@ from .fitting import add_parsers as add_fits
 from .folder import check_free
 from .using import PICTURES
 from .using import add_parsers as add_uses
+from .warm_up import add_parser as add_warm_up
 
 
 def main(argv=None):
@@ -48,6 +49,7 @@ def _parser():
     demo.add_argument("--out", type=place, default="tao_digits.png", help=picture)
     add_fits(commands)
     add_uses(commands)
+    add_warm_up(commands)
     return parser
 
 

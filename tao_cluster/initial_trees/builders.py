@@ -73,9 +73,9 @@ _N_DRAWS = 20  # maximum number of random tests that are drawn until one has row
 _MOST_DOUBLINGS = 62  # limit of the depth, so that 2 ** depth is an int64
 
 _LARGE = 64  # Kauri's tree is used as an initial tree if `max_leaves` is at least this
-# Largest number of leaves times clusters for Kauri's tree. For each new leaf it compares every leaf
-# with every cluster, so that larger trees take too long.
-_MOST_KAURI = 2**15
+# Largest number of leaves times clusters times rows for Kauri's tree. For each new leaf it compares
+# every leaf with every cluster, so that larger trees take too long.
+_MOST_KAURI = 2**25
 
 
 def max_leaves_at(depth):
@@ -358,16 +358,16 @@ def in_turn(depth, further=()):
     return InTurn([Centroids(depth), Bisecting(depth), *further])
 
 
-def axis_aligned(max_leaves, n_clusters):
+def axis_aligned(max_leaves):
     """Alternate between axis-aligned builders, each of which is best on some data; ExKMC is first.
 
     Trees with fewer leaves than `max_leaves`, such as ExShallow's with one leaf per cluster, are
     enlarged by the search. Large trees stay close to their start, and Kauri's is then a better one:
     with 1500 random rows in 100 clusters the cost increase is 21 % with it and 26 to 28 % without.
-    With several hundred clusters Kauri would take longer than everything else.
+    With many rows or clusters Kauri would take longer than everything else; see :func:`adapted`.
     """
     builders = [ExKMC(max_leaves=max_leaves), GREEDY["exshallow"], Cart(max_leaves)]
-    if max_leaves >= _LARGE and max_leaves * n_clusters <= _MOST_KAURI:
+    if max_leaves >= _LARGE:
         builders.append(Kauri(max_leaves=max_leaves))
     return InTurn(builders)
 
@@ -385,7 +385,7 @@ def small_trees(problem, builders_of):
     -------
     list of Tree
     """
-    builders = [limited(builder, problem) for builder in builders_of(problem)]
+    builders = [adapted(builder, problem) for builder in builders_of(problem)]
     return list(built(problem, builders, np.random.RandomState(0)))
 
 
@@ -450,7 +450,7 @@ def initial_trees(problem, settings, random_state):
     random_state : int, RandomState instance or None
     """
     # A copy, because a builder may count its calls.
-    builder = limited(copy.copy(settings.start), problem)
+    builder = adapted(copy.copy(settings.start), problem)
     most = builder.n_distinct_trees if builder.deterministic else settings.n_init
     builders = itertools.repeat(builder, min(most, settings.n_init))
     is_raw = builder.in_raw_units and problem.scaling is not None
@@ -463,15 +463,26 @@ def initial_trees(problem, settings, random_state):
         yield problem.scaling.scaled_tree(tree) if is_raw else tree
 
 
-def limited(builder, problem):
-    """Return a builder whose leaves have the minimum size of a problem, if it has a parameter."""
+def adapted(builder, problem):
+    """Return a builder that suits a problem.
+
+    Its leaves have the minimum size of the problem, if it has such a parameter. Of several builders
+    in turn, Kauri is left out if it would take too long.
+    """
+    if isinstance(builder, InTurn):
+        fast = [each for each in builder.builders if is_fast(each, problem)]
+        return InTurn([adapted(each, problem) for each in fast])
     if problem.leaf_size is None:
         return builder
-    if isinstance(builder, InTurn):
-        return InTurn([limited(each, problem) for each in builder.builders])
     if getattr(builder, "min_samples_leaf", None) != 1:
         return builder
     return replace(builder, min_samples_leaf=problem.leaf_size.parameter(problem.weight))
+
+
+def is_fast(builder, problem):
+    """Return whether a builder takes about as long as the others for a problem."""
+    n_tasks = problem.n_rows * problem.n_clusters
+    return not isinstance(builder, Kauri) or n_tasks * builder.max_leaves <= _MOST_KAURI
 
 
 def built(problem, builders, rng):

@@ -43,6 +43,8 @@ from .state import (
 
 # Constants of paths.
 _N_SIZES = 10  # maximum number of trees on a path, each with another number of leaves
+# A path that only chooses a size has at least this ratio of one number of leaves to the one before.
+_LEAST_RATIO = 1.1
 # With a size limit, trees are fitted at this many numbers of leaves: the limit and those just below
 # it. A single random search can miss the best tree.
 _N_NEAR = 3
@@ -51,7 +53,7 @@ _MOST_IN_VAIN = 2
 _LAMBDA = 0.0  # penalty per test; 0 because the number of leaves sets the size
 
 # Constants of regrowth.
-_MOST_REGROWN = 2 * 10**7  # regrowth uses a sample of the rows with about this many values or costs
+_MOST_REGROWN = 2 * 10**6  # regrowth uses a sample of the rows with about this many values or costs
 
 # Constants of the search.
 # A worse tree is accepted at first if its cost exceeds that of the best tree by at most this share
@@ -60,6 +62,7 @@ _WIDTH = 0.4
 _PATIENCE = 30  # the search ends after this many random changes per test without a better tree
 # Regrowth ends after this multiple of the passes of a search, also if it still helps.
 _OVERTIME = 1.5
+_LEAST_SHARE = 30  # passes that a start gets, if there are several ones
 _FIRST_SHARE = 0.5  # share of the passes for all starts together; the best start gets the others
 
 
@@ -77,8 +80,9 @@ def path(fit, goal):
         yield from _within_cost(fit, goal)
     elif goal.limits_size:
         found, most = {}, min(_sizes(fit)[1], _most_leaves_of(goal))
-        for n_leaves in range(max(1, most - _N_NEAR + 1), max(1, most) + 1):
-            yield _at(fit, n_leaves, found)
+        for n_leaves in range(max(1, most - _N_NEAR + 1), most):
+            _best_at(fit, n_leaves, found)  # grown to the limit, it can be the best tree there
+        yield _at(fit, max(1, most), found)
     else:
         found, rough = {}, []
         for candidate in _rough_path(fit, found):
@@ -107,6 +111,11 @@ def start(search, trees, lambda_, random_state):
     if not search.settings.searches:
         return state
     return better_start(search, state, trees, lambda_, random_state)
+
+
+def sampled(fit):
+    """Return the evaluator over the rows of first passes: over all rows, as the search samples."""
+    return fit.search
 
 
 def finish(fit, state, lambda_, size=None):
@@ -152,12 +161,12 @@ def _most_leaves_of(goal):
     return (goal.max_parameters + 2) // 3
 
 
-def leaf_grid(fewest, most):
-    """Return at most ten numbers of leaves from `fewest` to `most` in geometric steps.
+def leaf_grid(fewest, most, n_sizes=_N_SIZES):
+    """Return at most `n_sizes` numbers of leaves from `fewest` to `most` in geometric steps.
 
     They are an increasing list of int.
     """
-    sizes = np.geomspace(min(fewest, most), most, _N_SIZES)
+    sizes = np.geomspace(min(fewest, most), most, n_sizes)
     return np.unique(sizes.round().astype(int)).tolist()
 
 
@@ -181,25 +190,34 @@ def _at(fit, n_leaves, found):
     found : dict of int to State
         The trees that were found, by their maximum number of leaves. The new one is added.
     """
-    search = _limited(fit.search, n_leaves)
-    trees = starting_trees(search, fit.random_state)
-    state = approach(search, start(search, trees, _LAMBDA, fit.random_state), _LAMBDA)
-    if search.settings.relax:
-        state = regrow(search, state, _LAMBDA)
-    best, goal = _best(search, state, n_leaves, found), fit.search.settings.goal
-    candidate = finish(fit, best, _LAMBDA, n_leaves)
+    state, best = _best_at(fit, n_leaves, found)
+    candidate, goal = finish(fit, best, _LAMBDA, n_leaves), fit.search.settings.goal
     if best is state or goal is None or not goal.limits_size:
         return candidate
     # The tree that was worse before the last passes can be the better one after them.
     return min(candidate, finish(fit, state, _LAMBDA, n_leaves), key=lambda one: one.cost)
 
 
-def _grown(fit, n_leaves, found):
-    """Return a tree of at most `n_leaves` leaves by regrowth, without the slower search."""
+def _best_at(fit, n_leaves, found):
+    """Return the state that a search finds, and the better one of it and of a smaller tree, grown.
+
+    See :func:`_at` for the parameters.
+    """
     search = _limited(fit.search, n_leaves)
     trees = starting_trees(search, fit.random_state)
-    state = best_start(search, trees, _LAMBDA, fit.random_state)
-    return fit.rough(_best(search, state, n_leaves, found), n_leaves)
+    state = approach(search, start(search, trees, _LAMBDA, fit.random_state), _LAMBDA)
+    if search.settings.relax:
+        state = regrow(search, state, _LAMBDA)
+    return state, _best(search, [state], n_leaves, found)
+
+
+def _grown(fit, n_leaves, found):
+    """Return a tree of at most `n_leaves` leaves by regrowth, without the slower search."""
+    search, states = _limited(fit.search, n_leaves), []
+    if not found or not search.settings.relax:
+        trees = starting_trees(search, fit.random_state)
+        states.append(best_start(search, trees, _LAMBDA, fit.random_state))
+    return fit.rough(_best(search, states, n_leaves, found, n_rounds=1), n_leaves)
 
 
 def _limited(search, n_leaves):
@@ -208,20 +226,25 @@ def _limited(search, n_leaves):
     return Evaluator(search.problem, settings, search.step, search.history)
 
 
-def _best(search, state, n_leaves, found):
-    """Return and store the better one of a state and of the largest tree so far, regrown."""
-    states, smaller = [state], [size for size in found if size <= n_leaves]
+def _best(search, states, n_leaves, found, n_rounds=None):
+    """Return and store the best one of some states and of the largest tree so far, regrown."""
+    smaller = [size for size in found if size <= n_leaves]
     if smaller:
         other = search.evaluate(found[max(smaller)].pruned)
-        states.append(regrow(search, other, _LAMBDA) if search.settings.relax else other)
-    states.sort(key=lambda state: state.n_leaves)
+        other = (
+            regrow(search, other, _LAMBDA, n_rounds=n_rounds) if search.settings.relax else other
+        )
+        states = [*states, other]
+    states = sorted(states, key=lambda state: state.n_leaves)
     found[n_leaves] = least(states, key=lambda state: state.inertia)
     return found[n_leaves]
 
 
 def _rough_path(fit, found):
     """Yield one grown tree per number of leaves of the grid: Candidates."""
-    for n_leaves in leaf_grid(*_sizes(fit)):
+    fewest, most = _sizes(fit)
+    n_sizes = 1 + int(np.ceil(np.log(most / fewest) / np.log(_LEAST_RATIO)))
+    for n_leaves in leaf_grid(fewest, most, min(n_sizes, _N_SIZES)):
         yield _grown(fit, n_leaves, found)
 
 
@@ -276,7 +299,7 @@ def better_start(search, state, trees, lambda_, random_state):
     -------
     State
     """
-    tree = search_structure(search, trees, lambda_, random_state)
+    tree = search_structure(search, state, trees, lambda_, random_state)
     found = search.evaluate(_numbered(search, tree))
     wins = is_less(found.objective(lambda_), state.objective(lambda_))
     search.record("search", found, lambda_, kept=wins)
@@ -310,14 +333,16 @@ def _numbered(search, tree):
     return relabeled(tree, match_labels(*terms))
 
 
-def search_structure(search, trees, lambda_, random_state):
+def search_structure(search, best, trees, lambda_, random_state):
     """Run an iterated local search on a sample of rows and columns; return the best tree.
 
     Parameters
     ----------
     search : Evaluator
+    best : State, the best of the initial trees after a few passes
     trees : list of Tree, axis-aligned
-        Starts of the search.
+        The initial trees, which are starts of the search; if there is time for one start only, it
+        is `best`.
     lambda_ : float, penalty per test
     random_state : int, RandomState instance or None
         Seed of the sample of rows and of the random changes of trees.
@@ -333,10 +358,16 @@ def search_structure(search, trees, lambda_, random_state):
     most_passes = search.settings.effort.n_times * sketch.default_passes
     sketch.most_passes = _OVERTIME * most_passes
     share = int(_FIRST_SHARE * most_passes / len(trees))
-    starts = (sketch.from_tree(upright(tree)) for tree in trees)
-    found = [_searched(sketch, start, sketch.n_passes + share, rng) for start in starts]
-    best = _searched(sketch, least(found, key=lambda state: state.value), most_passes, rng)
-    return sketch.to_tree(best)
+    if share < _LEAST_SHARE:  # with many clusters there is time for one start
+        share, trees = 0, [best.pruned]
+    found = []
+    for tree in trees:
+        until = sketch.n_passes + share
+        start = sketch.regrown(sketch.from_tree(upright(tree)), 0)
+        start = sketch.settled(start, sketch.most_leaves // 2)
+        found.append(_searched(sketch, start, until, rng))
+    best = least(found, key=lambda state: state.value)
+    return sketch.to_tree(_searched(sketch, best, most_passes, rng))
 
 
 def _searched(sketch, state, until, rng):
@@ -345,7 +376,7 @@ def _searched(sketch, state, until, rng):
     Parameters
     ----------
     sketch : Sketch
-    state : Sketched
+    state : Sketched, a tree that regrowth does not improve
     until : int
         Number of passes over the sketch after which the search ends.
     rng : RandomState
@@ -355,7 +386,7 @@ def _searched(sketch, state, until, rng):
     Sketched
     """
     waited, first = 0, sketch.n_passes
-    best = here = sketch.settled(sketch.regrown(state, 0), sketch.most_leaves // 2)
+    best = here = state
     while sketch.n_passes < until and waited < _PATIENCE * (best.n_leaves - 1):
         check_interrupted()
         heat = max(0.0, 1.0 - (sketch.n_passes - first) / (until - first))
@@ -370,7 +401,7 @@ def _searched(sketch, state, until, rng):
     return best
 
 
-def regrow(search, state, lambda_, most_leaves=None):
+def regrow(search, state, lambda_, most_leaves=None, n_rounds=None):
     """Repeat regrowth of a tree while it lowers the objective, first at a lower penalty per test.
 
     Regrowth adds leaves, optimises the tree by passes, and prunes the weakest tests. This happens
@@ -384,6 +415,8 @@ def regrow(search, state, lambda_, most_leaves=None):
     most_leaves : int, optional
         Maximum number of leaves. By default it is `max_leaves` of the settings, or else the number
         of leaves of the given tree.
+    n_rounds : int, optional
+        Maximum number of times that leaves are added and pruned; None means until this is in vain.
 
     Returns
     -------
@@ -399,7 +432,7 @@ def regrow(search, state, lambda_, most_leaves=None):
     for share in APPROACH if lambda_ > 0 else (1.0,):
         sketch.price = share * price
         start = sketch.descended(sketch.evaluate(found.nodes))
-        found = sketch.settled(start, most_leaves // 2)
+        found = sketch.settled(start, most_leaves // 2, n_rounds)
         other = search.evaluate(sketch.to_tree(found))
         search.record("regrow", other, share * lambda_)
     other = descend(search, other, lambda_, stage="regrow")

@@ -254,7 +254,10 @@ def savings(nodes, order, span, codes, cost):
     The result is an array of shape (n_nodes, 2) with the rise if they go to the left and to the
     right; it is infinite for leaves.
     """
-    found = np.empty((nodes.shape[0], 2))
+    found, own = np.empty((nodes.shape[0], 2)), np.empty(codes.shape[0])
+    for node in range(nodes.shape[0]):
+        for r in range(span[node, 0], span[node, 1] if nodes[node, LEFT] < 0 else 0):
+            own[order[r]] = cost[order[r], nodes[node, LABEL]]
     for node in range(nodes.shape[0]):
         found[node, 0] = found[node, 1] = np.inf
         if nodes[node, LEFT] < 0:
@@ -263,13 +266,9 @@ def savings(nodes, order, span, codes, cost):
         middle = span[nodes[node, LEFT], 1]
         for r in range(span[node, 0], span[node, 1]):
             row = order[r]
-            left = nodes[_leaf_below(nodes, codes[row], nodes[node, LEFT]), LABEL]
-            right = nodes[_leaf_below(nodes, codes[row], nodes[node, RIGHT]), LABEL]
-            more = cost[row, right] - cost[row, left]
-            if r < middle:
-                found[node, 1] += more
-            else:
-                found[node, 0] -= more
+            other = RIGHT if r < middle else LEFT
+            label = nodes[_leaf_below(nodes, codes[row], nodes[node, other]), LABEL]
+            found[node, other - LEFT] += cost[row, label] - own[row]
     return found
 
 

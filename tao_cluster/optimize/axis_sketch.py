@@ -24,19 +24,22 @@ _MOST_ROWS, MOST_COLUMNS = 5000, 256
 _MOST_VALUES = 500_000  # with few columns, more rows are sampled, up to this number of values
 # Limits of the time of a search: the number of passes times the bytes of the sketch, and the number
 # of passes.
-_MOST_BYTES, _MOST_PASSES = 3 * 10**8, 3000
+_MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
 # Limit of passes times rows times clusters, because each pass computes all costs anew.
-_MOST_COSTS = 5 * 10**8
+_MOST_COSTS = 3 * 10**8
 _COSTLY = 8  # an update of centres that are not means takes about as long as this many passes
 _BITS = 30  # costs of rows are rounded to multiples of about 2 ** -30 of the free clustering's cost
 _CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long as one pass
-_JOINT = 8  # a joint pass takes about as long as this many passes
+# A joint pass takes about as long as _JOINT passes, with many clusters as _JOINT passes for each
+# _JOINT_CLUSTERS clusters.
+_JOINT, _JOINT_CLUSTERS = 8, 20
 # A search makes joint passes if it allows at most this many leaves per cluster. With more leaves,
 # such passes lower the cost of the fitted rows, but raise that of new rows.
 _FEW_LEAVES = 1.5
 _MOST_DECOMPOSED = 4 * 10**6  # directions are computed from at most about this many values
 # Savings below this share of the cost of the free clustering are rounding errors of sums.
 _NOISE = 1e-12
+_REMOVED_SHARE = 0.25  # pruning removes this share of the leaves beyond the maximum at a time
 _SHORT_DESCENT = 4  # maximum number of passes between a random change of a tree and its regrowth
 _MOST_REDRAWN = 3  # maximum number of tests that a random change replaces
 _MOST_ROUNDS = 50
@@ -197,7 +200,9 @@ class Sketch:
         centers = objective.update_centers(problem.data, labels, problem.weight, free)
         cost = objective.distances(problem.data, centers) * problem.weight[:, None]
         if self.unit > 0:
-            cost = np.rint(cost / self.unit) * self.unit
+            cost /= self.unit  # in place, because the array is large
+            np.rint(cost, out=cost)
+            cost *= self.unit
         inertia = float(cost[np.arange(len(labels)), labels].sum())
         return Sketched(nodes, order, span, cost, inertia + self.price * (len(nodes) // 2))
 
@@ -275,20 +280,21 @@ class Sketch:
         nodes, order, span = state.nodes.copy(), state.order, state.span
         while len(nodes) > 1:
             saved = kernels.savings(nodes, order, span, self.codes, state.cost)
-            node, side = np.unravel_index(saved.argmin(), saved.shape)
-            if len(nodes) < 2 * self.most_leaves and saved[node, side] > self.price:
+            excess = (len(nodes) + 1) // 2 - self.most_leaves
+            if excess <= 0 and saved.min() > self.price:
                 break
-            nodes[node] = nodes[nodes[node, LEFT + side]]
+            for node in _weakest(saved.min(axis=1), span, max(1, int(_REMOVED_SHARE * excess))):
+                nodes[node] = nodes[nodes[node, LEFT + saved[node].argmin()]]
             nodes, order, span, _ = kernels.routed(nodes, self.codes)
         return nodes
 
-    def settled(self, state, n_more):
+    def settled(self, state, n_more, n_rounds=None):
         """Repeat joint passes, and then regrowth, while they improve the tree.
 
         The first regrowth adds `n_more` leaves, and later ones half as many after each failure.
         """
         state, n_more = self.with_joint_passes(state), max(1, n_more)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(n_rounds or _MOST_ROUNDS):
             if n_more == 0 or self.n_passes >= self.most_passes:
                 break
             check_interrupted()
@@ -334,7 +340,7 @@ class Sketch:
         if not is_able or self.most_leaves > _FEW_LEAVES * problem.n_clusters:
             return state
         while True:
-            self.n_passes += _JOINT
+            self.n_passes += _JOINT * max(1, problem.n_clusters // _JOINT_CLUSTERS)
             terms = (self._values, problem.n_clusters, LEAST_PROGRESS * abs(state.value))
             terms = (self.codes, self.first, *terms, self.units, self.least)
             nodes, changed = kernels.joint_pass(state.nodes, state.order, state.span, *terms)
@@ -376,6 +382,18 @@ def _directions(space, weight):
     else:
         scaled = (part - np.average(part, axis=0, weights=weight[::step])) * scale
     return randomized_svd(scaled, kernels.WIDTH - 1, random_state=0)[2]
+
+
+def _weakest(saved, span, most):
+    """Return at most `most` tests that save least, of which none is below another: list of int."""
+    chosen = []
+    for node in np.argsort(saved, kind="stable").tolist():
+        if len(chosen) == most or saved[node] == np.inf:
+            break
+        start, stop = span[node]
+        if all(stop <= span[other, 0] or start >= span[other, 1] for other in chosen):
+            chosen.append(node)
+    return chosen
 
 
 def n_sketched(problem):

@@ -16,9 +16,9 @@ _FAR_ABOVE, _FAR_BELOW = 10.0, 1000.0
 
 def warn_unsolved(search):
     """Warn once about all nodes at which the node solver did not converge."""
-    unsolved = search.step.unsolved
+    unsolved = [status for status in search.step.unsolved.values() if status is not None]
     if unsolved:
-        gap = max(status.gap for status in unsolved.values())
+        gap = max(status.gap for status in unsolved)
         warn(
             f"The node solver did not reach its accuracy at {len(unsolved)} node(s): the relative "
             f"error of its objective may be up to {gap:.2g}. Scale the columns (standardize=True) "
@@ -39,7 +39,7 @@ def range_of_lambda(problem, settings):
     is_given = settings.goal is None and settings.lambda_ and settings.is_oblique
     if not is_given or problem.n_clusters < 2:
         return 0.0, np.inf
-    low, *_, high = lambda_grid(problem)
+    low, *_, high = lambda_grid(problem, 2)
     return float(low), float(high)
 
 

@@ -5,6 +5,7 @@ The modules :mod:`.oblique` and :mod:`.axis` have the same functions, which find
 - ``path(fit, goal)`` yields trees of several sizes, from which a goal chooses one;
 - ``at_size(fit, size)`` returns the tree of one size of the path;
 - ``start(search, trees, lambda_, random_state)`` returns the state from which a descent starts;
+- ``sampled(fit)`` returns the evaluator over the rows of the first passes;
 - ``finish(fit, state, lambda_)`` returns the tree of a state after its last passes;
 - ``better_states(fit, state, lambda_, goal, effort, rivals)`` searches for better trees;
 - ``shrunk(fit, candidate, goal, max_leaves)`` prunes a tree to the limits of size;
@@ -106,8 +107,9 @@ def _at_lambda(fit):
     lambda_ = settings.lambda_
     if lambda_ is None:
         lambda_ = oblique.typical_lambda(fit.rows.problem)
-    trees = starting_trees(search, fit.random_state)
+    trees = starting_trees(fit.kind.sampled(fit), fit.random_state)
     if settings.algorithm.is_direct:
+        search = fit.kind.sampled(fit)
         start = fit.kind.start(search, trees, APPROACH[0] * lambda_, fit.random_state)
         state = approach(search, start, lambda_)
     else:
@@ -232,11 +234,16 @@ class Fit:
             self.candidates.append(candidate)
             check_interrupted()
 
-    def rough(self, state, size):
-        """Return the tree of a state before its last passes, as a Candidate."""
-        tree = simplified(self.search, state).tree
-        state = self.rows.evaluate(tree)
-        return Candidate(tree, self._cost(state.tree, state.inertia), size, is_finished=False)
+    def rough(self, state, size, search=None):
+        """Return the tree of a state before its last passes, as a Candidate.
+
+        Its cost is that of the rows of `search`, an Evaluator (by default that of the fit), without
+        noisy copies; or that of the held-out rows.
+        """
+        tree, search = state.pruned, search or self.search
+        is_seen = self.unseen is None
+        cost = search.cost_increase(state) if is_seen else self._cost(tree, state.inertia)
+        return Candidate(tree, cost, size, is_finished=False)
 
     def finished(self, state, size, is_last=True):
         """Return the simplified tree of a state, as a Candidate.
@@ -315,7 +322,11 @@ class Fit:
             state = self.rows.evaluate(state.pruned)  # it can be one of other rows, of a sample
             self.candidates.append(self.finished(state, lambda_, is_last=False))
         if self.chosen is None:
-            self.chosen = choose(self.candidates, goal)
+            chosen = choose(self.candidates, goal)
+            if not chosen.is_finished:
+                state = self.search.evaluate(chosen.tree)
+                chosen = self.finished(state, chosen.size, is_last=False)
+            self.chosen = chosen
         warn(INTERRUPTED, InterruptedWarning)
 
     def result(self, goal):

@@ -25,6 +25,8 @@ from .state import State, best_start, descend, is_less, starting_trees
 # Smallest and largest lambda of the grid, and the lambda at which the knee of most data sets lies.
 # They are multiples of a unit that is computed from the data; see `lambda_grid`.
 _GRID = (5e-5, 0.03)
+# Numbers of lambdas of the path that chooses one tree, and of the path of `tao_path`.
+_N_LAMBDAS, _N_LAMBDAS_OF_PATH = 6, 10
 _TYPICAL = 1.7e-3
 # With more clusters than this, a test sees a smaller share of the rows, so the grid starts lower.
 _FEW_CLUSTERS = 50
@@ -66,9 +68,9 @@ _COSTLIER, _MOST_STEPS = 1.15, 60
 _NOISE = 0.3  # row weights are multiplied by exp(_NOISE * z) with a standard normal z per row
 _MOST_GROWN = 3  # maximum number of leaves that are split per round
 _SHARES = (0.1, 0.3, 1.0)  # the strength of a round is lambda times one of these, at random
-# If there are at least 20 000 rows, the search fits its trees to a sample of 10 000 rows. Trees
-# that are better there are then compared on all rows.
-_PILOT_ROWS = 10_000
+# If there are at least 20 000 rows, paths and the search fit trees to a sample of 10 000 rows. The
+# trees of a path then get passes over all rows. Those of the search are compared on all rows.
+_PILOT_ROWS, _PASSES_AFTER_SAMPLE = 10_000, 2
 _FEW_ROWS = 2000  # size of the sample instead if the search has no random rounds
 
 
@@ -100,19 +102,24 @@ def path(fit, goal):
     if goal.is_limit:
         yield from _near_limit(fit, goal)
         return
-    search, rough, starts = fit.search, [], []
-    for point in follow_path(fit, lambda_grid(search.original.problem)):
-        rough.append(_rough(fit, point))
-        starts.append(point.state.pruned)
+    search, rough, points = fit.search, [], []
+    for point in follow_path(fit, lambda_grid(search.original.problem, _N_LAMBDAS)):
+        rough.append(fit.rough(point.state, point.lambda_, sampled(fit)))
+        points.append(point)
         yield rough[-1]
     order = goal.order([one.cost for one in rough], [one.tree for one in rough])
-    for at in order[: 1 if fit.has_many_rows else _N_CONTENDERS]:
-        yield _finished(fit, Point(rough[at].size, search.evaluate(starts[at])))
+    chosen = order[: 1 if fit.has_many_rows else _N_CONTENDERS]
+
+    def refined(search, at):
+        return _refined(fit, search, points[at])
+
+    for at, state in zip(chosen, search.in_threads(refined, chosen), strict=True):
+        yield fit.finished(state, rough[at].size)
 
 
 def at_size(fit, lambda_):
     """Return the tree of a path at a value of lambda, as a Candidate."""
-    lambdas = lambda_grid(fit.search.original.problem)
+    lambdas = lambda_grid(fit.search.original.problem, _N_LAMBDAS)
     *_, point = follow_path(fit, [*lambdas[lambdas < lambda_], lambda_])
     return _finished(fit, point)
 
@@ -124,10 +131,10 @@ def per_size(fit, lambdas=None):
     ------
     Candidate
     """
-    effort = fit.search.settings.effort.on_path()
-    lambdas = lambda_grid(fit.search.original.problem) if lambdas is None else lambdas
+    effort, problem = fit.search.settings.effort.on_path(), fit.search.original.problem
+    lambdas = lambda_grid(problem, _N_LAMBDAS_OF_PATH) if lambdas is None else lambdas
     for point in follow_path(fit, lambdas):
-        state = _refined(fit.search, point)
+        state = _refined(fit, fit.search, point)
         for better in better_states(fit, state, point.lambda_, Goal(), effort):
             state = better
         yield fit.finished(state, point.lambda_)
@@ -155,31 +162,39 @@ def follow_path(fit, lambdas):
     ------
     Point
     """
-    search, trees = fit.search, starting_trees(fit.search, fit.random_state)
+    search = sampled(fit)
+    trees = starting_trees(search, fit.random_state)
     state = best_start(search, trees, lambdas[0], fit.random_state)
     for lambda_ in map(float, lambdas):
         state = descend(search, state, lambda_)
         yield Point(lambda_, state)
 
 
-def _rough(fit, point):
-    """Return the tree of a point after one pass of refits: its cost and size are about right."""
+def sampled(fit):
+    """Return the evaluator over the rows of first passes: a sample of them if there are many."""
+    search = fit.search
+    if search.original is not search or not search.settings.algorithm.is_direct:
+        return search
+    return search.pilot(_PILOT_ROWS, fit.random_state)
+
+
+def _refined(fit, search, point):
+    """Return the state of a point after refits of its nodes and exact passes over all rows.
+
+    `search` is an evaluator over the rows of ``fit.search``, perhaps with caches of its own.
+    """
     state = point.state
-    if fit.search.settings.relax:
-        state = refit(fit.search, state, point.lambda_, is_rough=True)
-    return fit.rough(state, point.lambda_)
-
-
-def _refined(search, point):
-    """Return the state of a point after refits of its nodes and exact passes."""
+    if sampled(fit) is not fit.search:
+        terms = {"n_passes": _PASSES_AFTER_SAMPLE, "keeps_start": False}
+        state = descend(search, search.evaluate(state.pruned), point.lambda_, **terms)
     if not search.settings.relax:
-        return point.state
-    state = refit(search, point.state, point.lambda_)
+        return state
+    state = refit(search, state, point.lambda_)
     return optimize_exact(search, state, penalty_per_parameter(search.problem, state))
 
 
 def _finished(fit, point):
-    return fit.finished(_refined(fit.search, point), point.lambda_)
+    return fit.finished(_refined(fit, fit.search, point), point.lambda_)
 
 
 def _near_limit(fit, goal):
@@ -189,13 +204,13 @@ def _near_limit(fit, goal):
     for a limit of cost. If the trees of the grid are all on the same side of the limit, the path
     continues outside the grid. Trees at some lambdas between the last ones on both sides follow.
     """
-    lambdas = lambda_grid(fit.search.original.problem)
+    lambdas = lambda_grid(fit.search.original.problem, _N_LAMBDAS)
     low, high = yield from _along(fit, goal, lambdas)
     if low is None:
         low, high = yield from _below(fit, goal, lambdas[0], high)
     for _ in range(_N_BISECTIONS if low is not None and high is not None else 0):
         lambda_ = float(np.sqrt(low.lambda_ * high))
-        point = Point(lambda_, descend(fit.search, low.state, lambda_))
+        point = Point(lambda_, descend(sampled(fit), low.state, lambda_))
         yield (found := _finished(fit, point))
         if _is_small(goal, found):
             high = lambda_
@@ -223,7 +238,7 @@ def _along(fit, goal, lambdas):
     low, high, skipped = None, None, []
     beyond = lambdas[-1] * _STRIDE ** np.arange(1, _MOST_STRIDES + 1)
     for point in follow_path(fit, np.concatenate([lambdas, beyond])):
-        rough = _rough(fit, point)
+        rough = fit.rough(point.state, point.lambda_, sampled(fit))
         if rough.tree.n_leaves > 1 and goal.is_far(rough.cost, rough.tree):
             skipped.append(point)
             continue
@@ -275,7 +290,7 @@ def shrunk(fit, chosen, goal, max_leaves=None):
     return chosen
 
 
-def lambda_grid(problem, n_lambdas=10):
+def lambda_grid(problem, n_lambdas):
     """Return values of lambda for a path of oblique trees.
 
     At the smallest value, the penalty on the weights hardly matters. At the largest one, tests have
@@ -288,7 +303,7 @@ def lambda_grid(problem, n_lambdas=10):
     Parameters
     ----------
     problem : Problem
-    n_lambdas : int
+    n_lambdas : int, at least 2
 
     Returns
     -------
@@ -323,7 +338,7 @@ def _unit(problem):
 # ---------------------------------------------------------------- refits and exact passes
 
 
-def refit(search, state, lambda_, is_rough=False):
+def refit(search, state, lambda_):
     """Refit every node on the features that it has, with less shrinkage of the weights.
 
     Two rounds with a larger penalty on small weights (adaptive lasso) remove unimportant features.
@@ -336,8 +351,6 @@ def refit(search, state, lambda_, is_rough=False):
     search : Evaluator
     state : State
     lambda_ : float
-    is_rough : bool, default=False
-        Make one pass with 3 % of the strength only, which is enough to compare trees.
 
     Returns
     -------
@@ -351,10 +364,9 @@ def refit(search, state, lambda_, is_rough=False):
         options = {"stage": "relax", "n_passes": n_passes, "step": refitting, "price": 0.0}
         return descend(search, state, strength, keeps_start=not reweights, **options)
 
-    for _ in range(0 if is_rough else _N_REWEIGHTINGS):
+    for _ in range(_N_REWEIGHTINGS):
         state = passes(state, lambda_, _REWEIGHTED_PASSES, reweights=True)
-    n_passes = 1 if is_rough else _RELAXED_PASSES
-    return passes(state, _RELAXED_SHARE * lambda_, n_passes, reweights=False)
+    return passes(state, _RELAXED_SHARE * lambda_, _RELAXED_PASSES, reweights=False)
 
 
 def penalty_per_parameter(problem, state):

@@ -338,7 +338,7 @@ def _start(parameters, kind, objective, is_capped, max_leaves):
         most_leaves = max_leaves or max_leaves_at(depth)
         if kind.name == "axis":
             most_leaves = max_leaves or max(n_clusters, most_leaves)
-            builder = axis_aligned(most_leaves, n_clusters)
+            builder = axis_aligned(most_leaves)
             if objective.explains_labels:
                 builder = Cart(max_leaves or max_leaves_at(depth))
         else:

@@ -6,12 +6,14 @@ centres. The direct form, the penalty method and the searches over structures al
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from .._utils.matrices import row_size
+from .._utils.threads import map_in_threads
 from ..initial_trees.builders import cart_builders, greedy_builders, initial_trees, small_trees
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
@@ -30,8 +32,9 @@ from .tree_step import Routed, TreeStep
 APPROACH = (0.1, 1.0)
 _START_PASSES = 3  # passes over each initial tree before the trees are compared
 # Initial trees are compared on a sample of this size if there are at least twice as many rows.
-_PILOT_ROWS = 10_000
+_START_ROWS = 5000
 LEAST_PROGRESS = 1e-9  # smaller relative decreases of an objective are rounding errors
+_MIN_VALUES = 2**16  # with fewer values of X, threads wait for each other longer than they compute
 _PATIENCE = 2  # a descent ends after this many passes without a better tree
 
 # An oblique tree is compared with axis-aligned trees of CART. If their excess cost over the free
@@ -142,8 +145,16 @@ class History:
 
     def add(self, **record):
         """Add the record of a tree."""
-        self.records.append({**record, "seconds": time.perf_counter() - self._start})
+        now = time.perf_counter() - self._start
+        self.records.append({**record, "seconds": record.get("seconds", now)})
         self.on_record(self.records[-1])
+
+    def extend(self, other):
+        """Add the records of another history, which began while this one was kept."""
+        later = other._start - self._start
+        for record in other.records:
+            self.add(**record | {"seconds": record["seconds"] + later})
+        self.last_kept = other.last_kept or self.last_kept
 
 
 @dataclass
@@ -214,6 +225,39 @@ class Evaluator:
     def take(self, state, source):
         """Return the state of another evaluator, evaluated on the rows of this one."""
         return state if source is self else self.evaluate(state.pruned)
+
+    def in_threads(self, function, items):
+        """Return ``function(evaluator, item)`` for each item: list, the same for any `n_jobs`.
+
+        With several threads, each item gets an evaluator of its own over the same rows, so that
+        caches are not shared. The records of the history are in the order of the items.
+        """
+        items, n_jobs = list(items), self.settings.n_jobs
+        if min(n_jobs, len(items)) < 2 or self.problem.X.shape[0] * self._row_size < _MIN_VALUES:
+            found = []
+            for item in items:
+                self.step.forget()
+                found.append(function(self, item))
+            return found
+        forks = [self._fork(max(1, n_jobs // len(items))) for _ in items]
+        calls = list(zip(forks, items, strict=True))
+        found = map_in_threads(lambda call: function(*call), calls, n_jobs)
+        for fork in forks:
+            self.history.extend(fork.history)
+            self.step.unsolved.update(fork.step.unsolved)
+        self.step.forget()
+        return found
+
+    @property
+    def _row_size(self):
+        return row_size(self.problem.X)
+
+    def _fork(self, n_jobs):
+        exact = self.exact_step  # the solver of exact passes is bound to the rows only once
+        fork = replace(self, step=self.step.fork(n_jobs), history=History())
+        fork.original = fork if self.original is self else self.original
+        fork.exact_step = replace(exact.fork(n_jobs), unsolved={})
+        return fork
 
     @cached_property
     def exact_step(self):
@@ -511,10 +555,14 @@ def best_start(search, trees, lambda_, random_state):
     """
     rows = search
     if search.settings.split_kind.samples_rows:
-        rows = search.sampled(_PILOT_ROWS, random_state)
+        rows = search.sampled(_START_ROWS, random_state)
     rows = search.original if rows is search else rows
     options = {"stage": "start", "n_passes": _START_PASSES, "keeps_start": False}
-    states = (descend(rows, rows.evaluate(tree), lambda_, **options) for tree in trees)
+
+    def descended(rows, tree):
+        return descend(rows, rows.evaluate(tree), lambda_, **options)
+
+    states = rows.in_threads(descended, trees)
     best = least(states, key=lambda state: state.objective(lambda_))
     search.history.last_kept = best, lambda_  # no pass may have changed it, and so recorded it
     # Leaves that only other rows reach are kept, so the tree is not pruned for these rows.

@@ -17,7 +17,7 @@ from ..penalties import leaf_histograms
 from ..solvers import BoundSolver, NodeProblem, Status
 from ..tree import Split, Tree, same_array
 from ..tree.leaf_size import LeafSize
-from ..tree.routing import ReducedSets, find_leaves, project
+from ..tree.routing import ReducedSets, find_leaves, project, row_size
 from ..tree.shape import frozen
 
 
@@ -51,8 +51,9 @@ class TreeStep:
     solver: BoundSolver
     n_jobs: int = 1
     prices_parameters: bool = False
-    # The status of the solver at each node where it did not converge when it was last called.
-    unsolved: dict[int, Status] = field(default_factory=dict)
+    # The status of the solver at each node where it did not converge when it was last called; None
+    # at the other nodes.
+    unsolved: dict[int, Status | None] = field(default_factory=dict)
     leaf_size: LeafSize | None = None
     # Hash of the last problem at each node and the resulting split: the same problem has the same
     # result. Hashes are stored, because the problems would take 17 bytes per row and tree level.
@@ -66,6 +67,10 @@ class TreeStep:
         unsolved = {} if prices_parameters else self.unsolved
         terms = (self.n_jobs, prices_parameters, unsolved, self.leaf_size)
         return TreeStep(self.view, solver, *terms)
+
+    def fork(self, n_jobs):
+        """Return a tree step over the same rows, for another thread: it has no results yet."""
+        return replace(self, n_jobs=n_jobs, unsolved={})
 
     def routed(self, tree):
         """Return the tree and the leaf that each row reaches, as a Routed."""
@@ -125,7 +130,9 @@ class TreeStep:
         """Return {node: update(node)} for some nodes; threads compute it if that is faster."""
         n_rows = sum(len(rows_of[node]) for node in nodes)
         largest_first = sorted(nodes, key=lambda node: -len(rows_of[node]))
-        found = map_in_threads(update, largest_first, n_threads(self.n_jobs, n_rows))
+        found = map_in_threads(
+            update, largest_first, n_threads(self.n_jobs, n_rows, row_size(self.view))
+        )
         return dict(zip(largest_first, found, strict=True))
 
     def _below(self, draft, node, rows, goes_left, leaf_of_row):
@@ -198,10 +205,7 @@ class TreeStep:
         if problem.goes_right.all() or not problem.goes_right.any():
             return Split.constant(goes_left=not problem.goes_right[0])
         split, status = self.solver.solve(replace(problem, warm_start=warm_start))
-        if status.converged:
-            self.unsolved.pop(node, None)
-        else:
-            self.unsolved[node] = status
+        self.unsolved[node] = None if status.converged else status
         return split
 
     def _goes_left(self, node, rows, split):

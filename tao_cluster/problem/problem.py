@@ -53,6 +53,8 @@ class Problem:
     unperturbed : tuple of two int arrays
         Columns of X, and columns of `space`, whose values noisy copies of rows keep; see
         :func:`.copies.with_noisy_copies`. By default there are none.
+    n_jobs : int, default=1
+        Number of threads that find the free clustering.
     """
 
     X: Any
@@ -68,6 +70,7 @@ class Problem:
     leaf_size: LeafSize | None = None
     levels: Any = None
     unperturbed: tuple = ((), ())
+    n_jobs: int = 1
 
     @classmethod
     def from_rows(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):
@@ -84,7 +87,8 @@ class Problem:
         """
         check_sizes(space, weight)
         data = objective.prepare(space)
-        free = free_clustering(reference, objective, space, data, n_clusters, weight, random_state)
+        terms = (objective, space, data, n_clusters, weight, random_state, further.get("n_jobs", 1))
+        free = free_clustering(reference, *terms)
         return cls(X, space, objective, data, weight, free, reference, random_state, **further)
 
     def subset(self, rows, weight=None):
@@ -134,6 +138,7 @@ class Problem:
             scaling=self.scaling,
             leaf_size=self.leaf_size and self.leaf_size.part(rows),
             unperturbed=self.unperturbed,
+            n_jobs=self.n_jobs,
         )
 
     def validation_part(self, centers):

@@ -26,7 +26,15 @@ from .._utils.matrices import as_array, canonical_csr, ranges
 from .._utils.options import Part
 from ..tree import Split
 from .base import NodeSolver, Status
-from .newton_kernels import BLOCK_ROWS, NodeRows, logistic, minimise, minimise_by_columns
+from .newton_kernels import (
+    BLOCK_ROWS,
+    NodeRows,
+    gap_terms,
+    line_search,
+    logistic,
+    minimise,
+    minimise_by_columns,
+)
 
 # Without a penalty, the loss has no minimum if a test separates the rows without errors. Each
 # column therefore has a least penalty. It is the share `_MIN_PRICE` of the penalty above which all
@@ -71,8 +79,6 @@ _KEEP = 0.3
 
 # A warm start gets the bias at which a Newton step in the bias is smaller than `_SMALL_SHIFT`.
 _MAX_SHIFTS, _SMALL_SHIFT = 50, 0.01
-_ARMIJO, _MAX_HALVINGS = 0.01, 30
-_ROUNDING = 1e-14  # a step may raise the objective by this share, which is a rounding error
 # After a step shorter than `_SHORT` (the full step is 1), models get more curvature than the loss,
 # while the predicted decrease exceeds the share `_BIG` of the loss.
 _SHORT, _BIG = 0.6, 0.1
@@ -252,7 +258,12 @@ class _State(NamedTuple):
     def at(cls, margin, sign, weight):
         """Return the state at some margins."""
         residual, curvature = np.empty((2, len(margin)))
-        loss, slope, total = logistic(margin, sign, weight, residual, curvature)
+        sums = logistic(margin, sign, weight, residual, curvature)
+        return cls.from_sums(margin, residual, curvature, *sums)
+
+    @classmethod
+    def from_sums(cls, margin, residual, curvature, loss, slope, total):
+        """Return the state with the sums of the losses and of their two derivatives."""
         shift = slope / total if total > 0 else np.copysign(np.inf, slope)
         return cls(margin, loss, residual, curvature, total, shift)
 
@@ -300,6 +311,7 @@ class _Descent:
         self._right = float(self._weight[goes_right].sum())
         self._left = float(self._weight[~goes_right].sum())
         self._price = np.maximum(self._at_least(price), 1e-300)
+        self._least_price = self._price[scale > 0].min(initial=np.inf)
         self._sample_factor = 1
         X = rows.X
         self._row_size = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
@@ -360,8 +372,8 @@ class _Descent:
         model, n_failures = None, 0
         for step in range(min(_MAX_SINGLE, _MAX_STEPS) if self._rows.error else _MAX_STEPS):
             gradient = self._gradient()
-            gap, objective = self._gap(gradient, tol)
-            sure, enough = gap + self._rounding(objective), tol * objective
+            gap, rounding, objective = self._gap(gradient, tol)
+            sure, enough = gap + rounding, tol * objective
             if sure <= enough:
                 return Status(True, _relative(sure, objective), step)
             if 2 * gap <= enough and sure > gap:  # double precision is needed
@@ -373,8 +385,8 @@ class _Descent:
             n_failures = 0 if self._advance(model, gradient[self._set]) else n_failures + 1
             if n_failures == _MAX_FAILURES:
                 break
-        gap, objective = self._gap(self._gradient(), tol)
-        gap = _relative(gap + self._rounding(objective), objective)
+        gap, rounding, objective = self._gap(self._gradient(), tol)
+        gap = _relative(gap + rounding, objective)
         return Status(gap <= tol, gap, step + 1)
 
     def _gradient(self):
@@ -382,42 +394,48 @@ class _Descent:
         return self._rows.sums(self._state.balanced)
 
     def _gap(self, gradient, tol):
-        """Return the duality gap, or a bound on the same side of the tolerance; and the objective.
+        """Return the duality gap, a bound of its rounding errors, and the objective.
+
+        The gap can be replaced by a bound on the same side of the tolerance.
 
         The bounds avoid logarithms. Let z_n = y_n m_n, and let v_n be the probability of the wrong
         side. By convexity, the gap is the penalty minus the sum of c_n u_n z_n, plus the sum of
         c_n K(u_n, v_n), where the Kullback-Leibler divergence K lies between 0 and
         (u_n - v_n)^2 / (v_n (1 - v_n)).
         """
-        state, penalty = self._state, self._penalty()
+        state = self._state
+        shift = state.shift if state.total > 0 else 0.0
+        terms = (
+            state.margin,
+            state.residual,
+            state.curvature,
+            shift,
+            gradient,
+            self.w,
+            self._price,
+        )
+        scale, penalty, size, product, excess, total = gap_terms(*terms)
         objective = state.loss + penalty
+        rounding = self._rounding(total * self._rows.error, size, penalty, objective)
         if abs(state.shift) >= 1:
-            return np.inf, objective
-        scale = 1.0 / max(1.0, (np.abs(gradient) / self._price).max(initial=0.0))
-        dual = scale * state.balanced
-        low = penalty + float(dual @ state.margin)
-        if low > tol * objective:
-            return low, objective
-        change = dual - state.residual
-        high = low + float(change @ (change / np.maximum(state.curvature, 1e-300)))
-        if high <= tol * objective:
-            return high, objective
-        entropies = _entropies(np.abs(dual) / self._weight)
-        return objective - float(self._weight @ entropies), objective
+            return np.inf, rounding, objective
+        low = penalty + product
+        high = low + excess
+        if low > tol * objective or high <= tol * objective:
+            return (low if low > tol * objective else high), rounding, objective
+        entropies = _entropies(np.abs(scale * state.balanced) / self._weight)
+        return objective - float(self._weight @ entropies), rounding, objective
 
-    def _rounding(self, objective):
+    def _rounding(self, residual, size, penalty, objective):
         """Return a bound of the error of the duality gap that rounding of the data can cause.
 
         Errors of the margins change the loss. Errors of the slopes can make the dual point
         infeasible. It then has to be scaled down by a share s, which lowers its value by s times
-        the penalty and by a second-order term.
+        the penalty and by a second-order term. `residual` is the sum of the absolute residuals
+        times the error of a value, and `size` is ||w||_1.
         """
-        if not self._rows.error:
-            return 0.0
-        residual = float(np.abs(self._state.residual).sum()) * self._rows.error
-        share = min(residual / self._price[self._scale > 0].min(initial=np.inf), _MOST_SHARE)
-        penalty = self._penalty()
-        return np.abs(self.w).sum() * residual + share * penalty + 0.5 * share**2 * objective
+        share = min(residual / self._least_price, _MOST_SHARE)
+        return size * residual + share * penalty + 0.5 * share**2 * objective
 
     def _is_too_dense(self, gap):
         """Return whether the initial weights have too many non-zeros to be useful.
@@ -493,41 +511,27 @@ class _Descent:
 
     def _advance(self, model, slope):
         """Take one step with backtracking (Armijo condition); return whether there is one."""
-        state, weights, price = self._state, self.w[self._set], self._price[self._set]
+        state, w, price = self._state, self.w[self._set], self._price[self._set]
         minimiser = minimise_by_columns if model.by_columns else minimise
-        change = minimiser(model.matrix, slope, weights, price)
+        change = minimiser(model.matrix, slope, w, price)
         full = np.zeros_like(self.w)
         full[self._set] = change
-        direction = self._rows.products(full)
-        mean = float(state.curvature @ direction) / state.total + state.shift
-        direction -= mean
-        before = state.loss + float(price @ np.abs(weights))
-        # The rise of |w| is computed without rounding errors of the size of w.
-        is_kept = weights * (weights + change) > 0
-        rises = np.where(
-            is_kept, np.sign(weights) * change, np.abs(weights + change) - np.abs(weights)
-        )
-        rise = float(price @ rises)
-        predicted = -float(state.residual @ direction) - rise
-        model.change, model.slope, model.size = change, slope, 0.0
-        model.is_fast = 0 < predicted < _KEEP * model.predicted
+        rows = (state.margin, state.residual, state.curvature)
+        sums = (state.loss, state.total, state.shift)
+        terms = (self._sign, self._weight, self._rows.products(full), w, change, price)
+        size, mean, predicted, trial, found = line_search(*rows, sums, *terms)
+        model.change, model.slope, model.size = change, slope, size
+        model.is_fast = size == 1 and predicted < _KEEP * model.predicted
         model.predicted = predicted
-        if not 0 < predicted < np.inf:
+        if size == 0:
             return False
-        size = 1.0
-        for _ in range(_MAX_HALVINGS):
-            w, margin = weights + size * change, state.margin + size * direction
-            trial = _State.at(margin, self._sign, self._weight)
-            most = before * (1 + _ROUNDING) - _ARMIJO * size * predicted
-            if trial.loss + float(price @ np.abs(w)) <= most:
-                self._state = trial
-                self.w[self._set], self.bias, self.has_moved = w, self.bias - size * mean, True
-                model.size = size
-                model.is_fast = model.is_fast and size == 1
-                return True
-            size /= 2
-        model.is_fast = False
-        return False
+        self._state = _State.from_sums(*trial, *found)
+        self.w[self._set], self.bias, self.has_moved = (
+            w + size * change,
+            self.bias - size * mean,
+            True,
+        )
+        return True
 
 
 def _relative(gap, objective):

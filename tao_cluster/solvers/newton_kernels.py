@@ -21,6 +21,8 @@ _ENOUGH, _SETTLED = 1e-3, 1e-4
 _ENOUGH_BY_COLUMNS = 1e-2
 _LEAST = 1e-12  # least share of a second derivative that is left after the bias is eliminated
 _TRACE = 1e-18  # least second derivative, as a share of the total curvature
+_ARMIJO, _MAX_HALVINGS = 0.01, 30
+_ROUNDING = 1e-14  # a step may raise the objective by this share, which is a rounding error
 _BLOCK = 64  # number of rows that are read at a time
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
@@ -200,6 +202,90 @@ def logistic(margin, sign, weight, residual, curvature):
         for j in range(3):
             sums[j, 0] += sums[j, i]
     return sums[0, 0], sums[1, 0], sums[2, 0]
+
+
+@jit(error_model="numpy")
+def gap_terms(margin, residual, curvature, shift, gradient, w, price):
+    """Return the sums that the duality gap and its rounding errors consist of.
+
+    Returns
+    -------
+    scale : float
+        The largest factor of at most 1 that makes the dual point feasible.
+    penalty, size : float
+        The sums of price_j |w_j| and of |w_j|.
+    product, excess : float
+        The sums of u_n m_n and of (u_n - r_n)^2 / h_n for the dual point u, the residuals r, the
+        margins m and the curvature h.
+    total : float
+        The sum of |r_n|.
+    """
+    most, penalty, size = 1.0, 0.0, 0.0
+    for j in range(w.shape[0]):
+        size += abs(w[j])
+        penalty += price[j] * abs(w[j])
+        most = max(most, abs(gradient[j]) / price[j])
+    scale, product, excess, total = 1.0 / most, 0.0, 0.0, 0.0
+    for r in range(margin.shape[0]):
+        dual = scale * (residual[r] - shift * curvature[r])
+        change = dual - residual[r]
+        product += dual * margin[r]
+        excess += change * change / max(curvature[r], 1e-300)
+        total += abs(residual[r])
+    return scale, penalty, size, product, excess, total
+
+
+@jit(error_model="numpy")
+def line_search(margin, residual, curvature, sums, sign, weight, direction, w, change, price):
+    """Search along a direction by backtracking (Armijo condition), with the bias eliminated.
+
+    Parameters
+    ----------
+    margin, residual, curvature : float64 arrays of shape (m,)
+    sums : (loss, total, shift), see :class:`.newton._State`
+    sign, weight : float64 arrays of shape (m,)
+    direction : float64 array of shape (m,)
+        Change of the margins by `change`, without that of the bias, which is subtracted in place.
+    w, change, price : float64 arrays of shape (k,)
+
+    Returns
+    -------
+    size : float, length of the step; 0 if there is none
+    mean : float, decrease of the bias by a full step
+    predicted : float, decrease of the objective by a full step, to first order
+    trial : float64 array of shape (3, m), margins, residuals and curvature after the step
+    found : (loss, slope, total), see :func:`logistic`
+    """
+    loss, total, shift = sums
+    mean, predicted = 0.0, 0.0
+    for r in range(direction.shape[0]):
+        mean += curvature[r] * direction[r]
+    mean = mean / total + shift
+    for r in range(direction.shape[0]):
+        direction[r] -= mean
+        predicted -= residual[r] * direction[r]
+    before = loss
+    for j in range(w.shape[0]):
+        after = w[j] + change[j]
+        before += price[j] * abs(w[j])
+        # The rise of |w| is computed without rounding errors of the size of w.
+        is_kept = w[j] * after > 0
+        rise = (change[j] if w[j] > 0 else -change[j]) if is_kept else abs(after) - abs(w[j])
+        predicted -= price[j] * rise
+    trial, found, size = np.empty((3, margin.shape[0])), (loss, 0.0, total), 1.0
+    if not 0.0 < predicted < np.inf:
+        return 0.0, mean, predicted, trial, found
+    for _ in range(_MAX_HALVINGS):
+        for r in range(direction.shape[0]):
+            trial[0, r] = margin[r] + size * direction[r]
+        found = logistic(trial[0], sign, weight, trial[1], trial[2])
+        penalty = 0.0
+        for j in range(w.shape[0]):
+            penalty += price[j] * abs(w[j] + size * change[j])
+        if found[0] + penalty <= before * (1.0 + _ROUNDING) - _ARMIJO * size * predicted:
+            return size, mean, predicted, trial, found
+        size /= 2
+    return 0.0, mean, predicted, trial, found
 
 
 @jit

@@ -193,6 +193,11 @@ def n_rows(X):
     return len(X[2]) - 1 if isinstance(X, tuple) else len(X)
 
 
+def row_size(X):
+    """Return the mean number of stored values per row of a result of :func:`kernel_arrays`."""
+    return len(X[0]) / max(n_rows(X), 1) if isinstance(X, tuple) else X.shape[1]
+
+
 def _workspace(X, n_rows, indices):
     """Allocate the table of a split's weights by column, and an array for the products of a row.
 

@@ -33,7 +33,7 @@ def test_auto_is_near_the_knee_of_a_path(objective):
     best = knee(path)
     assert model.cost_increase_ <= best.cost_increase_ + 0.2
     assert model.tree_.n_parameters <= best.tree_.n_parameters + 1
-    assert model.best_lambda_ in [other.lambda_ for other in path]
+    assert path[0].lambda_ <= model.best_lambda_ <= path[-1].lambda_ * (1 + 1e-9)
     assert len({record["lambda"] for record in model.history_}) > 5
 
 
@@ -50,7 +50,8 @@ def test_a_knee_of_many_rows_is_chosen_before_the_last_passes(rng):
 @pytest.mark.slow
 def test_auto_of_axis_aligned_trees_is_no_price():
     for X, k, n_leaves in ((IRIS, 3, 8), (DIGITS[:600], 10, 32)):
-        model = TAOClustering(k, split="axis", random_state=0, max_leaves=n_leaves).fit(X)
+        terms = {"algorithm": DirectForm(copies=0), "random_state": 0, "max_leaves": n_leaves}
+        model = TAOClustering(k, split="axis", **terms).fit(X)  # copies serve new rows instead
         start = ExKMC(k, max_leaves=n_leaves, random_state=0).fit(X)
         assert model.best_lambda_ == 0
         assert model.cost_increase_ <= start.cost_increase_
