@@ -39,7 +39,7 @@ def range_of_lambda(problem, settings):
     is_given = settings.goal is None and settings.lambda_ and settings.is_oblique
     if not is_given or problem.n_clusters < 2:
         return 0.0, np.inf
-    low, *_, high = lambda_grid(problem, 2)
+    low, *_, high = lambda_grid(problem)
     return float(low), float(high)
 
 

@@ -25,8 +25,10 @@ from .state import State, best_start, descend, is_less, starting_trees
 # Smallest and largest lambda of the grid, and the lambda at which the knee of most data sets lies.
 # They are multiples of a unit that is computed from the data; see `lambda_grid`.
 _GRID = (5e-5, 0.03)
-# Numbers of lambdas of the path that chooses one tree, and of the path of `tao_path`.
-_N_LAMBDAS, _N_LAMBDAS_OF_PATH = 6, 10
+_N_LAMBDAS = 10
+# A path that chooses one tree takes every second value of the grid if X has at least this many
+# values: it then costs as much on new rows at equal size, and takes less time.
+_MANY_VALUES = 2**16
 _TYPICAL = 1.7e-3
 # With more clusters than this, a test sees a smaller share of the rows, so the grid starts lower.
 _FEW_CLUSTERS = 50
@@ -103,7 +105,7 @@ def path(fit, goal):
         yield from _near_limit(fit, goal)
         return
     search, rough, points = fit.search, [], []
-    for point in follow_path(fit, lambda_grid(search.original.problem, _N_LAMBDAS)):
+    for point in follow_path(fit, _grid_of_choice(search.original.problem)):
         rough.append(fit.rough(point.state, point.lambda_, sampled(fit)))
         points.append(point)
         yield rough[-1]
@@ -119,7 +121,7 @@ def path(fit, goal):
 
 def at_size(fit, lambda_):
     """Return the tree of a path at a value of lambda, as a Candidate."""
-    lambdas = lambda_grid(fit.search.original.problem, _N_LAMBDAS)
+    lambdas = _grid_of_choice(fit.search.original.problem)
     *_, point = follow_path(fit, [*lambdas[lambdas < lambda_], lambda_])
     return _finished(fit, point)
 
@@ -132,7 +134,7 @@ def per_size(fit, lambdas=None):
     Candidate
     """
     effort, problem = fit.search.settings.effort.on_path(), fit.search.original.problem
-    lambdas = lambda_grid(problem, _N_LAMBDAS_OF_PATH) if lambdas is None else lambdas
+    lambdas = lambda_grid(problem) if lambdas is None else lambdas
     for point in follow_path(fit, lambdas):
         state = _refined(fit, fit.search, point)
         for better in better_states(fit, state, point.lambda_, Goal(), effort):
@@ -204,7 +206,7 @@ def _near_limit(fit, goal):
     for a limit of cost. If the trees of the grid are all on the same side of the limit, the path
     continues outside the grid. Trees at some lambdas between the last ones on both sides follow.
     """
-    lambdas = lambda_grid(fit.search.original.problem, _N_LAMBDAS)
+    lambdas = _grid_of_choice(fit.search.original.problem)
     low, high = yield from _along(fit, goal, lambdas)
     if low is None:
         low, high = yield from _below(fit, goal, lambdas[0], high)
@@ -290,7 +292,7 @@ def shrunk(fit, chosen, goal, max_leaves=None):
     return chosen
 
 
-def lambda_grid(problem, n_lambdas):
+def lambda_grid(problem):
     """Return values of lambda for a path of oblique trees.
 
     At the smallest value, the penalty on the weights hardly matters. At the largest one, tests have
@@ -303,15 +305,20 @@ def lambda_grid(problem, n_lambdas):
     Parameters
     ----------
     problem : Problem
-    n_lambdas : int, at least 2
 
     Returns
     -------
-    float64 array of shape (n_lambdas,), increasing in geometric steps
+    float64 array of ten values, increasing in geometric steps
     """
     low, high = _GRID
     low *= min(1.0, _FEW_CLUSTERS / problem.n_clusters)
-    return np.geomspace(low, high, n_lambdas) * _unit(problem)
+    return np.geomspace(low, high, _N_LAMBDAS) * _unit(problem)
+
+
+def _grid_of_choice(problem):
+    """Return the values of lambda of a path that chooses one tree: some of :func:`lambda_grid`."""
+    lambdas = lambda_grid(problem)
+    return lambdas[1::2] if problem.n_rows * row_size(problem.X) >= _MANY_VALUES else lambdas
 
 
 def typical_lambda(problem):

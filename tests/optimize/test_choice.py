@@ -33,8 +33,8 @@ def test_auto_is_near_the_knee_of_a_path(objective):
     best = knee(path)
     assert model.cost_increase_ <= best.cost_increase_ + 0.2
     assert model.tree_.n_parameters <= best.tree_.n_parameters + 1
-    assert path[0].lambda_ <= model.best_lambda_ <= path[-1].lambda_ * (1 + 1e-9)
-    assert len({record["lambda"] for record in model.history_}) > 5
+    assert model.best_lambda_ in [other.lambda_ for other in path]
+    assert len({record["lambda"] for record in model.history_}) > 4
 
 
 @pytest.mark.slow
