@@ -171,8 +171,10 @@ class TAOClustering(TreeClustering):
         axis-aligned trees), and no refinement. The paper leaves these choices open. We tried
         several; these give the trees nearest to its table 2 on the data set letter.
     n_jobs : int, default=None
-        Number of threads. The result is the same for any number. While a fit runs in threads,
-        start other processes with "spawn": a forked process can hang.
+        Number of threads; None is 1 (or the number of a joblib backend) and -1 is one per core.
+        The result is the same for any number. Threads pay for data of about 10 000 rows or more:
+        the starts of k-means, the initial trees and large nodes are computed side by side. While a
+        fit runs in threads, start other processes with "spawn": a forked process can hang.
     random_state : int, RandomState instance or None, default=None
         Seed of the free clustering, the initial trees and samples of rows. The same int gives the
         same tree, bit by bit.

@@ -256,7 +256,7 @@ class Evaluator:
         exact = self.exact_step  # the solver of exact passes is bound to the rows only once
         fork = replace(self, step=self.step.fork(n_jobs), history=History())
         fork.original = fork if self.original is self else self.original
-        fork.exact_step = replace(exact.fork(n_jobs), unsolved={})
+        fork.exact_step = exact.fork(n_jobs)
         return fork
 
     @cached_property
@@ -342,7 +342,9 @@ class Evaluator:
         if self.problem.n_rows < 2 * n_rows:
             return self
         terms = (self.problem, self.settings, self.history, n_rows, random_state)
-        return self.over_sample(*terms)
+        sample = self.over_sample(*terms)
+        sample._sizes = self._sizes  # limits of later trees are those of all initial trees
+        return sample
 
     def evaluate(self, tree, leaf_of_row=None):
         """Return the state of a tree; clusters without rows keep their free centres.
