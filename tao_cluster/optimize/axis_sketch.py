@@ -24,9 +24,9 @@ _MOST_ROWS, MOST_COLUMNS = 5000, 256
 _MOST_VALUES = 500_000  # with few columns, more rows are sampled, up to this number of values
 # Limits of the time of a search: the number of passes times the bytes of the sketch, and the number
 # of passes.
-_MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
+_MOST_BYTES, _MOST_PASSES = 3 * 10**8, 3000
 # Limit of passes times rows times clusters, because each pass computes all costs anew.
-_MOST_COSTS = 3 * 10**8
+_MOST_COSTS = 5 * 10**8
 _COSTLY = 8  # an update of centres that are not means takes about as long as this many passes
 _BITS = 30  # costs of rows are rounded to multiples of about 2 ** -30 of the free clustering's cost
 _CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long as one pass
