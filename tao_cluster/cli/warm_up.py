@@ -25,9 +25,7 @@ def _run(options):
     start = time.process_time()
     n_fits = warm_up()
     seconds = time.process_time() - start
-    print(
-        f"tao-cluster {__version__} is compiled ({n_fits} small fits, {seconds:.0f} CPU seconds)."
-    )
+    print(f"tao-cluster {__version__} is compiled: {n_fits} small fits, {seconds:.0f} CPU seconds.")
 
 
 def warm_up():

@@ -214,7 +214,11 @@ def test_initial_trees_of_many_rows_are_compared_on_a_sample(rng):
     starts = records(model, "start")
     assert all(record["sampled"] for record in starts)
     assert starts[0]["lambda"] == pytest.approx(5.0)
-    assert not any(record["sampled"] for record in records(model, "direct"))
+    direct = [record["sampled"] for record in records(model, "direct")]
+    assert direct == sorted(direct, reverse=True)  # passes over the sample come first
+    assert direct[0]
+    assert not direct[-1]
+    assert not any(record["sampled"] for record in records(model, "relax"))
 
 
 @pytest.mark.slow
