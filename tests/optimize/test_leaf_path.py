@@ -46,8 +46,9 @@ def singles():
 
 
 SLOW = [
-    name if name in ("iris", "wine") else pytest.param(name, marks=pytest.mark.slow)
-    for name in SETS
+    *("iris", "wine"),
+    pytest.param("cancer", marks=pytest.mark.slow),
+    pytest.param("digits", marks=pytest.mark.sweep),
 ]
 
 
