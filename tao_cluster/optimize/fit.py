@@ -238,11 +238,15 @@ class Fit:
         """Return the tree of a state before its last passes, as a Candidate.
 
         Its cost is that of the rows of `search`, an Evaluator (by default that of the fit), without
-        noisy copies; or that of the held-out rows.
+        noisy copies; that of all rows, if `max_rows` of them are fitted; or that of held-out rows.
         """
         tree, search = state.pruned, search or self.search
-        is_seen = self.unseen is None
-        cost = search.cost_increase(state) if is_seen else self._cost(tree, state.inertia)
+        if self.unseen is not None:
+            cost = self._cost(tree, state.inertia)
+        elif self.search.is_sample:
+            cost = self._cost(tree, self.rows.evaluate(tree).inertia)
+        else:
+            cost = search.cost_increase(state)
         return Candidate(tree, cost, size, is_finished=False)
 
     def finished(self, state, size, is_last=True):
