@@ -119,7 +119,7 @@ def fits():
         start = time.process_time()
         found.fit(X)
         seconds = time.process_time() - start
-        model = getattr(found, "steps", [(None, found)])[-1][1]
+        model = found[-1] if parameters is None else found  # the last step of a pipeline
         new = model.cost_increase(rows["new"]) if "new" in rows else np.nan
         result = seconds, model.cost_increase_, model.tree_.n_parameters, new
         print(json.dumps(result), flush=True)

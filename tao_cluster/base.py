@@ -341,7 +341,8 @@ class TreeClustering(
         )
         inputs = self._inputs(objective, X, y, sample_weight, embedding, embedder)
         method.check_data(inputs.X, inputs.weight[inputs.present])
-        rows = inputs.merge(effective_n_jobs(self.n_jobs), unit_free=self.standardize)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        rows = inputs.merge(n_jobs, unit_free=self.standardize)
         names = _get_feature_names(X if embedding is None else embedding)
         reference = self._given(reference, objective, inputs, rows, names)
         tested, space = rows.X, rows.space
@@ -354,8 +355,7 @@ class TreeClustering(
         held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
         terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
         size = LeafSize.from_parameter(self.min_samples_leaf, rows.weight, rows.counts)
-        options = {"held_out": held_out, "scaling": scaling, "leaf_size": size}
-        options["n_jobs"] = effective_n_jobs(self.n_jobs)
+        options = {"held_out": held_out, "scaling": scaling, "leaf_size": size, "n_jobs": n_jobs}
         if method.tests_sets:
             options["levels"] = Levels.from_rows(rows.X, display_names(X), tested)
         try:

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ._utils.jit import jit
+from ._utils.matrices import first_least
 from ._utils.options import Part
 from .tree import Tree
 
@@ -63,7 +64,7 @@ class ZeroOne(Part):
     def leaf(self, labels, weight, n_clusters):
         """Return the label with the largest total weight in a leaf, and None: no histogram."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
-        return _first_least(-votes), None
+        return _cheapest(-votes), None
 
     def table(self, tree, n_clusters):
         """Return one minus the one-hot vector of the label of each leaf; see :class:`Penalty`."""
@@ -85,7 +86,7 @@ class SquaredError(Part):
     def leaf(self, labels, weight, n_clusters):
         """Return the label of a leaf with the largest share, and the histogram of all shares."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
-        return _first_least(-votes), votes / votes.sum()
+        return _cheapest(-votes), votes / votes.sum()
 
     def table(self, tree, n_clusters):
         """Return 1 - 2 theta_k + ||theta||^2 for each leaf and cluster k; see :class:`Penalty`.
@@ -202,16 +203,15 @@ class CostCriterion:
 
     def best_output(self, rows):
         """Return the label of least cost summed over `rows` (on ties the lowest), and None."""
-        return _first_least(self.weight[rows] @ self.distances[rows]), None
+        return _cheapest(self.weight[rows] @ self.distances[rows]), None
 
 
-def _first_least(costs):
-    """Return the number of the least cost: the first one of those that differ by rounding errors.
+def _cheapest(costs):
+    """Return the cluster of least cost, the lowest one of those that cost the same up to rounding.
 
-    All costs are sums of numbers of the same sign, so each is accurate relative to itself.
+    All costs are sums of numbers of the same sign, so the error of each is a share of itself.
     """
-    least = costs.min()
-    return int(np.argmax(costs <= least + _ROUNDING * abs(least)))
+    return first_least(costs, _ROUNDING * abs(costs.min()))
 
 
 @jit

@@ -104,7 +104,13 @@ def free_clustering(
         centers = _one_row_each(objective, data, n_clusters, rows.shape)
     elif is_ours:
         estimator = to_fit(reference, objective, rows, n_clusters, random_state)
-        terms = (estimator, rows, sample_weight, random_state, n_jobs if reference is None else 0)
+        terms = (
+            estimator,
+            rows,
+            sample_weight,
+            random_state,
+            n_jobs if reference is None else None,
+        )
         centers = centers_of(*fit_reference(*terms), objective)
     elif objective.explains_labels:
         centers = objective.reference(n_clusters, random_state)
@@ -517,7 +523,7 @@ def to_fit(reference, objective, rows, n_clusters, random_state):
     return (make or objective.reference)(n_clusters, random_state)
 
 
-def fit_reference(estimator, rows, sample_weight, random_state, n_jobs=0):
+def fit_reference(estimator, rows, sample_weight, random_state, n_jobs=None):
     """Fit an unfitted estimator. If it takes no weights, rows are repeated.
 
     Parameters
@@ -528,9 +534,9 @@ def fit_reference(estimator, rows, sample_weight, random_state, n_jobs=0):
     sample_weight : float64 array of shape (n,)
     random_state : int, RandomState instance or None
         Seed for an estimator without one of its own.
-    n_jobs : int, default=0
+    n_jobs : int, optional
         Maximum number of threads for the starts of k-means, which may then use a sample of many
-        rows. With 0, the method `fit` of the estimator is called.
+        rows. By default the method `fit` of the estimator is called.
 
     Returns
     -------
@@ -569,7 +575,7 @@ def fit_reference(estimator, rows, sample_weight, random_state, n_jobs=0):
         # their compiled functions, which an interruption could make fail.
         is_ours = type(estimator).__module__.startswith(f"{__package__}.")
         with contextlib.nullcontext() if is_ours else interruptible():
-            if n_jobs > 0 and is_divisible(estimator, rows):
+            if n_jobs is not None and is_divisible(estimator, rows):
                 found = best_of_starts(estimator, rows, sample_weight, n_jobs)
                 return found, rows, sample_weight
             return estimator.fit(rows, **options), rows, sample_weight

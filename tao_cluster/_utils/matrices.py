@@ -386,6 +386,14 @@ def row_size(X):
     return X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
 
 
+def first_least(values, noise):
+    """Return the position of the least value: the first of those that exceed it by at most `noise`.
+
+    Values that differ by rounding errors are thus equal, and the first one wins.
+    """
+    return int(np.argmax(values <= values.min() + noise))
+
+
 def spaced_rows(n_rows, most):
     """Return an int array of at most `most` evenly spaced row numbers."""
     return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)

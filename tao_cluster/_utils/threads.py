@@ -111,8 +111,8 @@ def _take_pending():
 def n_threads(n_jobs, n_rows, row_size=None):
     """Return the number of threads to use for `n_rows` rows: at least 1 and at most `n_jobs`.
 
-    Threads that also need the interpreter's lock get enough values each, of which a row has
-    `row_size`.
+    `row_size` is the number of values of a row. It is given if the threads also need the
+    interpreter's lock, and limits their number further.
     """
     most = n_rows // _MIN_ROWS_PER_THREAD
     if row_size is not None:

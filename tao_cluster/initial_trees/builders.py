@@ -480,7 +480,7 @@ def adapted(builder, problem):
 
 
 def is_fast(builder, problem):
-    """Return whether a builder takes about as long as the others for a problem."""
+    """Return whether a builder is no Kauri, or a Kauri that takes about as long as the others."""
     n_tasks = problem.n_rows * problem.n_clusters
     return not isinstance(builder, Kauri) or n_tasks * builder.max_leaves <= _MOST_KAURI
 

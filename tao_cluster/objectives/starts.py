@@ -14,13 +14,13 @@ from .._utils.threads import map_in_threads
 
 # With fewer values times clusters, a fit of scikit-learn in one call is faster.
 _MIN_WORK = 2**22
-# With at least `_MANY` rows, the starts are compared on a sample of at least `_SAMPLE` rows, and of
-# 400 per cluster. The best ones are continued on all rows.
+# With at least `_MANY` rows, the starts are compared on a sample of `_SAMPLE` rows, or of
+# `_SAMPLE_PER_CLUSTER` rows per cluster if that is more. The best ones are continued on all rows.
 _MANY, _SAMPLE, _SAMPLE_PER_CLUSTER, _N_CONTINUED = 20_000, 10_000, 400, 2
 
 
 def is_divisible(estimator, rows):
-    """Return whether :func:`best_of_starts` fits an estimator faster than its own method `fit`."""
+    """Return whether an estimator is k-means with several starts, and threads or a sample pay."""
     has_starts = (
         type(estimator) is KMeans
         and isinstance(estimator.n_init, int)
@@ -37,9 +37,9 @@ def best_of_starts(estimator, rows, sample_weight, n_jobs):
     The starts are drawn one after the other, and threads continue them by Lloyd's or Elkan's
     algorithm. The result does not depend on the number of threads. With many rows, the starts are
     compared on a sample, in which each row is drawn with probability 1/2 in proportion to its
-    weight, and else to its weight times its squared distance to the mean (lightweight coresets,
-    Bachem, Lucic & Krause 2018). So no distant group of rows is overlooked. The best two are then
-    continued on all rows.
+    weight, and otherwise in proportion to its weight times its squared distance to the mean
+    (lightweight coresets, Bachem, Lucic & Krause 2018), so that distant rows are not overlooked.
+    The best two starts are then continued on all rows.
 
     Parameters
     ----------

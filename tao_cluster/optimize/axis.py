@@ -114,7 +114,10 @@ def start(search, trees, lambda_, random_state):
 
 
 def sampled(fit):
-    """Return the evaluator over the rows of first passes: over all rows, as the search samples."""
+    """Return the evaluator over the rows of the first passes: all rows of the fit.
+
+    The search itself takes a sample of them.
+    """
     return fit.search
 
 
@@ -134,12 +137,12 @@ def finish(fit, state, lambda_, size=None):
     general = descend(there, there.evaluate(state.pruned), lambda_, stage="relax")
     general = regrow(there, general, lambda_, state.n_leaves)
     found = fit.finished(search.take(general, there), size)
-    if goal is None:
+    if goal is None or (goal.allows(found.cost) and not goal.limits_size):
         return found
     # A limit is met on the rows themselves: `max_parameters` promises their least cost, and the
     # copies may raise the cost above its limit.
-    alone = fit.finished(state, size) if goal.limits_size or not goal.allows(found.cost) else found
-    return found if found.cost <= alone.cost and goal.allows(found.cost) else alone
+    alone = fit.finished(state, size)
+    return found if goal.limits_size and found.cost <= alone.cost else alone
 
 
 def better_states(fit, state, lambda_, goal, effort, rivals=()):

@@ -103,15 +103,14 @@ def fit_tree(problem, settings, random_state, on_record=None):
 
 def _at_lambda(fit):
     """Return the tree at the lambda of the settings, as a Candidate."""
-    search, settings = fit.search, fit.search.settings
+    search, first, settings = fit.search, fit.kind.sampled(fit), fit.search.settings
     lambda_ = settings.lambda_
     if lambda_ is None:
         lambda_ = oblique.typical_lambda(fit.rows.problem)
-    trees = starting_trees(fit.kind.sampled(fit), fit.random_state)
+    trees = starting_trees(first, fit.random_state)
     if settings.algorithm.is_direct:
-        search = fit.kind.sampled(fit)
-        start = fit.kind.start(search, trees, APPROACH[0] * lambda_, fit.random_state)
-        state = approach(search, start, lambda_)
+        start = fit.kind.start(first, trees, APPROACH[0] * lambda_, fit.random_state)
+        state = approach(first, start, lambda_)
     else:
         state = search.take(mu_path(search.original, trees, lambda_), search.original)
         if settings.has_direct_passes:

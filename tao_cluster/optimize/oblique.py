@@ -27,7 +27,7 @@ from .state import State, best_start, descend, is_less, starting_trees
 _GRID = (5e-5, 0.03)
 _N_LAMBDAS = 10
 # A path that chooses one tree takes every second value of the grid if X has at least this many
-# values: it then costs as much on new rows at equal size, and takes less time.
+# values. On average, trees of the same size then cost no more on new rows, and fits take less time.
 _MANY_VALUES = 2**16
 _TYPICAL = 1.7e-3
 # With more clusters than this, a test sees a smaller share of the rows, so the grid starts lower.
@@ -115,7 +115,7 @@ def path(fit, goal):
     def refined(search, at):
         return _refined(fit, search, points[at])
 
-    for at, state in zip(chosen, search.in_threads(refined, chosen), strict=True):
+    for at, state in zip(chosen, search.in_threads(refined, chosen, is_exact=True), strict=True):
         yield fit.finished(state, rough[at].size)
 
 
@@ -173,7 +173,7 @@ def follow_path(fit, lambdas):
 
 
 def sampled(fit):
-    """Return the evaluator over the rows of first passes: a sample of them if there are many."""
+    """Return the evaluator over the rows of the first passes: a sample if there are many rows."""
     search = fit.search
     if search.original is not search or not search.settings.algorithm.is_direct:
         return search

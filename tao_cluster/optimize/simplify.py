@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._utils.matrices import first_least
 from ..solvers import upright
 from ..tree import Split, Tree, midpoint
 from ..tree.conditions import Bound
@@ -100,7 +101,7 @@ def without_useless_splits(search, state):
     while state.pruned.n_leaves > 1:
         tree, limit = state.pruned, _ROUNDING * state.inertia
         saved, goes_left = _savings(search.step, tree, search.criterion(state))
-        node = int(np.argmax(saved <= saved.min() + limit))  # the first one of equal savings
+        node = first_least(saved, limit)
         if saved[node] > limit:
             break
         other = search.evaluate(_without(tree, [node], goes_left))

@@ -226,20 +226,30 @@ class Evaluator:
         """Return the state of another evaluator, evaluated on the rows of this one."""
         return state if source is self else self.evaluate(state.pruned)
 
-    def in_threads(self, function, items):
+    def in_threads(self, function, items, is_exact=False):
         """Return ``function(evaluator, item)`` for each item: list, the same for any `n_jobs`.
 
         With several threads, each item gets an evaluator of its own over the same rows, so that
         caches are not shared. The records of the history are in the order of the items.
+
+        Parameters
+        ----------
+        function : callable(Evaluator, item)
+        items : iterable
+        is_exact : bool, default=False
+            Whether the calls make exact passes, whose solver is then bound to the rows only once.
         """
         items, n_jobs = list(items), self.settings.n_jobs
-        if min(n_jobs, len(items)) < 2 or self.problem.X.shape[0] * self._row_size < _MIN_VALUES:
+        if (
+            min(n_jobs, len(items)) < 2
+            or self.problem.n_rows * row_size(self.problem.X) < _MIN_VALUES
+        ):
             found = []
             for item in items:
                 self.step.forget()
                 found.append(function(self, item))
             return found
-        forks = [self._fork(max(1, n_jobs // len(items))) for _ in items]
+        forks = [self._fork(max(1, n_jobs // len(items)), is_exact) for _ in items]
         calls = list(zip(forks, items, strict=True))
         found = map_in_threads(lambda call: function(*call), calls, n_jobs)
         for fork in forks:
@@ -248,15 +258,11 @@ class Evaluator:
         self.step.forget()
         return found
 
-    @property
-    def _row_size(self):
-        return row_size(self.problem.X)
-
-    def _fork(self, n_jobs):
-        exact = self.exact_step  # the solver of exact passes is bound to the rows only once
+    def _fork(self, n_jobs, is_exact):
         fork = replace(self, step=self.step.fork(n_jobs), history=History())
         fork.original = fork if self.original is self else self.original
-        fork.exact_step = exact.fork(n_jobs)
+        if is_exact:
+            fork.exact_step = self.exact_step.fork(n_jobs)
         return fork
 
     @cached_property

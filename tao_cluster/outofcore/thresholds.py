@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._utils.matrices import first_least
 from ..optimize.tree_step import gains
 from ..penalties import CostCriterion
 from ..tree import Split
@@ -152,7 +153,7 @@ class Bracket:
         parts = np.isfinite(last) & np.isfinite(following)
         costs[~parts] = np.inf  # all on one side
         now = int(np.searchsorted(self.edges, self.split.threshold))
-        at, cost_now = int(np.argmax(costs <= costs.min() + noise)), float(below[now])
+        at, cost_now = first_least(costs, noise), float(below[now])
         if not costs[at] < cost_now - noise:
             at = now
         cost, best = float(below[at]), self.split

@@ -73,7 +73,9 @@ class Problem:
     n_jobs: int = 1
 
     @classmethod
-    def from_rows(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):
+    def from_rows(
+        cls, X, space, weight, objective, reference, n_clusters, random_state, n_jobs=1, **further
+    ):
         """Return the problem of some rows, with the free clustering of a reference.
 
         See :func:`.reference.free_clustering` for `reference`.
@@ -87,9 +89,10 @@ class Problem:
         """
         check_sizes(space, weight)
         data = objective.prepare(space)
-        terms = (objective, space, data, n_clusters, weight, random_state, further.get("n_jobs", 1))
+        terms = (objective, space, data, n_clusters, weight, random_state, n_jobs)
         free = free_clustering(reference, *terms)
-        return cls(X, space, objective, data, weight, free, reference, random_state, **further)
+        terms = (X, space, objective, data, weight, free, reference, random_state)
+        return cls(*terms, n_jobs=n_jobs, **further)
 
     def subset(self, rows, weight=None):
         """Return the problem of some of the rows, with the free centres of all rows.

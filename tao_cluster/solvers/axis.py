@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from greedy.builder_input import column_arrays
 
 from .._utils.jit import jit
-from .._utils.matrices import canonical_csr, row_size, spaced_rows
+from .._utils.matrices import canonical_csr, first_least, row_size, spaced_rows
 from .._utils.options import Part
 from ..tree import Split
 from ..tree.margins import TIE, Gap, with_widest_gap
@@ -305,7 +305,7 @@ class BinnedColumns:
             if not is_last.any():
                 return float(self.highest[self.first[feature] + at])
         loss = np.where(is_last, loss, np.inf)
-        return float(ascending[np.argmax(loss <= loss.min() + noise)])
+        return float(ascending[first_least(loss, noise)])
 
 
 def _blocks(indptr):

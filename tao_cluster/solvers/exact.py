@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from .._utils.jit import jit
-from .._utils.matrices import row_size, spaced_rows
+from .._utils.matrices import first_least, row_size, spaced_rows
 from .._utils.options import Part
 from ..tree import Split
 from ..tree.margins import TIE, with_widest_gap
@@ -203,7 +203,7 @@ class Rows:
 
         If several losses are equal up to rounding errors, it is the position of the first one.
         """
-        return int(np.argmax(losses <= losses.min() + self.noise))
+        return first_least(losses, self.noise)
 
     def constant_loss(self, split):
         """Return the loss of a test without features: 0 if it sends all rows to the right."""
