@@ -104,13 +104,8 @@ def free_clustering(
         centers = _one_row_each(objective, data, n_clusters, rows.shape)
     elif is_ours:
         estimator = to_fit(reference, objective, rows, n_clusters, random_state)
-        terms = (
-            estimator,
-            rows,
-            sample_weight,
-            random_state,
-            n_jobs if reference is None else None,
-        )
+        n_jobs = n_jobs if reference is None else None  # the user's own estimator fits as it is
+        terms = (estimator, rows, sample_weight, random_state, n_jobs)
         centers = centers_of(*fit_reference(*terms), objective)
     elif objective.explains_labels:
         centers = objective.reference(n_clusters, random_state)

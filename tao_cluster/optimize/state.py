@@ -240,10 +240,8 @@ class Evaluator:
             Whether the calls make exact passes, whose solver is then bound to the rows only once.
         """
         items, n_jobs = list(items), self.settings.n_jobs
-        if (
-            min(n_jobs, len(items)) < 2
-            or self.problem.n_rows * row_size(self.problem.X) < _MIN_VALUES
-        ):
+        n_values = self.problem.n_rows * row_size(self.problem.X)
+        if min(n_jobs, len(items)) < 2 or n_values < _MIN_VALUES:
             found = []
             for item in items:
                 self.step.forget()
