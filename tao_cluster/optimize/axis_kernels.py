@@ -50,28 +50,38 @@ def routed(nodes, codes):
             break
         for q in range(5):
             found[node, q] = nodes[source[node], q]
-        start, stop, feature = span[node, 0], span[node, 1], found[node, FEATURE]
+        start, stop = span[node, 0], span[node, 1]
         if found[node, LEFT] < 0:
             for r in range(start, stop):
                 labels[order[r]] = found[node, LABEL]
             continue
-        middle, n_right = start, 0
-        for r in range(start, stop):
-            row = order[r]
-            if codes[row, feature] <= found[node, BIN]:
-                order[middle] = row
-                middle += 1
-            else:
-                spare[n_right] = row
-                n_right += 1
-        for r in range(n_right):
-            order[middle + r] = spare[r]
+        middle = _parted(found[node], order, start, stop, codes, spare)
         left, right = n_found, n_found + 1
         source[left], source[right] = found[node, LEFT], found[node, RIGHT]
         found[node, LEFT], found[node, RIGHT] = left, right
         span[left, 0], span[left, 1], span[right, 0], span[right, 1] = start, middle, middle, stop
         n_found += 2
     return found[:n_found], order, span[:n_found], labels
+
+
+@jit
+def _parted(test, order, start, stop, codes, spare):
+    """Move the rows of a node that go to the left to its start; return where the others begin.
+
+    The rows are ``order[start:stop]``. Each side keeps its order. `spare` is a workspace.
+    """
+    middle, n_right = start, 0
+    for r in range(start, stop):
+        row = order[r]
+        if codes[row, test[FEATURE]] <= test[BIN]:
+            order[middle] = row
+            middle += 1
+        else:
+            spare[n_right] = row
+            n_right += 1
+    for r in range(n_right):
+        order[middle + r] = spare[r]
+    return middle
 
 
 @jit
@@ -98,6 +108,8 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
     """
     nodes, changed = nodes.copy(), False
     sums, total = np.empty(first[-1]), np.empty(cost.shape[1])
+    # Cost of each row in the subtree of the current node that it goes to, and in the other one.
+    own, other = np.empty(codes.shape[0]), np.empty(codes.shape[0])
     for node in range(nodes.shape[0] - 1, -1, -1):
         here, rows = nodes[node], order[span[node, 0] : span[node, 1]]
         if here[LEFT] < 0:
@@ -105,38 +117,60 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
                 label = _cheapest(rows, cost, total)
                 changed |= label != here[LABEL]
                 here[LABEL] = label
+                for row in rows:
+                    own[row] = cost[row, label]
             continue
-        all_left = _sum_differences(nodes, here, rows, codes, cost, first, sums)
+        n_left = span[here[LEFT], 1] - span[here[LEFT], 0]
+        all_left = _sum_differences(nodes, here, rows, n_left, codes, cost, first, sums, own, other)
         low, high = _allowed_bins(rows, codes, first, units, least)
         value, feature, bin_, is_flipped = _best_test(all_left, first, sums, low, high)
-        if feature < 0 or min(0.0, all_left) - value <= price:
+        is_removed = feature < 0 or min(0.0, all_left) - value <= price
+        if is_removed:  # all rows go to one side
+            feature, bin_, is_flipped = 0, 255 if all_left <= 0.0 else -1, False
+        _change_sides(rows, n_left, codes, feature, bin_, is_flipped, own, other)
+        changed |= is_removed or is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
+        if is_removed:
             kept = here[LEFT] if all_left <= 0.0 else here[RIGHT]
             for q in range(5):
                 here[q] = nodes[kept, q]
-            changed = True
-        else:
-            changed |= is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
-            here[FEATURE], here[BIN] = feature, bin_
-            if is_flipped:
-                here[LEFT], here[RIGHT] = here[RIGHT], here[LEFT]
+            continue
+        here[FEATURE], here[BIN] = feature, bin_
+        if is_flipped:
+            here[LEFT], here[RIGHT] = here[RIGHT], here[LEFT]
     return nodes, changed
 
 
 @jit
-def _sum_differences(nodes, test, rows, codes, cost, first, sums):
+def _change_sides(rows, n_left, codes, feature, bin_, is_flipped, own, other):
+    """Set `own` to `other` for the rows that a new test of a node sends to their other side.
+
+    The first `n_left` rows are those on the left. A flipped test sends larger values to the left.
+    """
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        if ((codes[row, feature] <= bin_) != is_flipped) != (r < n_left):
+            own[row] = other[row]
+
+
+@jit
+def _sum_differences(nodes, test, rows, n_left, codes, cost, first, sums, own, other):
     """Sum the cost differences of the rows of a node over the bins of every feature.
 
     The difference of a row is its cost in the left subtree minus that in the right subtree. The
-    sum over the rows of each bin is written to `sums`, and the sum over all rows is returned.
+    sum over the rows of each bin is written to `sums`, and the sum over all rows is returned. The
+    first `n_left` rows are those on the left. `own` has the cost of each row on its side, and the
+    cost on the other side is written to `other`.
     """
     total = 0.0
     for b in range(sums.shape[0]):
         sums[b] = 0.0
-    for row in rows:
+    for r in range(rows.shape[0]):
+        row, is_left = rows[r], r < n_left
         code = codes[row]
-        left = nodes[_leaf_below(nodes, code, test[LEFT]), LABEL]
-        right = nodes[_leaf_below(nodes, code, test[RIGHT]), LABEL]
-        difference = cost[row, left] - cost[row, right]
+        leaf = _leaf_below(nodes, code, test[RIGHT] if is_left else test[LEFT])
+        other[row] = cost[row, nodes[leaf, LABEL]]
+        difference = own[row] - other[row]
+        difference = difference if is_left else -difference
         if difference != 0.0:
             total += difference
             for f in range(code.shape[0]):  # unsigned: no check for negative indices
@@ -248,28 +282,103 @@ def best_cut(rows, codes, first, cost, units, least):
 
 
 @jit
-def savings(nodes, order, span, codes, cost):
-    """Return by how much the cost rises if all rows of a node go to one child, per node.
+def shrunk(nodes, order, span, codes, cost, most_leaves, price):
+    """Return a tree without the tests that save least, the weakest first.
 
-    The result is an array of shape (n_nodes, 2) with the rise if they go to the left and to the
-    right; it is infinite for leaves.
+    Tests are removed until at most `most_leaves` leaves are left and each test saves more than
+    `price`. A test saves by how much the cost would rise if all its rows went one way. A removal
+    only changes the savings of the tests above and below it. For those above, only the rows that
+    are on their other side are looked at again.
+
+    Returns
+    -------
+    nodes : int64 array of shape (n_nodes, 5)
+        Nodes of removed subtrees are still in the array; see :func:`routed`.
     """
-    found, own = np.empty((nodes.shape[0], 2)), np.empty(codes.shape[0])
-    for node in range(nodes.shape[0]):
-        for r in range(span[node, 0], span[node, 1] if nodes[node, LEFT] < 0 else 0):
-            own[order[r]] = cost[order[r], nodes[node, LABEL]]
-    for node in range(nodes.shape[0]):
-        found[node, 0] = found[node, 1] = np.inf
-        if nodes[node, LEFT] < 0:
+    nodes, order, span = nodes.copy(), order.copy(), span.copy()
+    n_nodes, own, spare = nodes.shape[0], np.empty(codes.shape[0]), np.empty_like(order)
+    parent, below = np.full(n_nodes, -1), np.empty(n_nodes, np.int64)
+    # By how much the cost rises if all rows of a node go to the left or to the right.
+    rises = np.full((n_nodes, 2), np.inf)
+    terms = (nodes, order, span, codes, cost, own)
+    _fill_rises(0, terms, spare, parent, below, rises)
+    while n_nodes > 1:
+        weakest, side = 0, 0
+        for node in range(nodes.shape[0]):
+            for q in range(2):
+                if rises[node, q] < rises[weakest, side]:
+                    weakest, side = node, q
+        rise = rises[weakest, side]
+        if (n_nodes + 1) // 2 <= most_leaves and rise > price:
+            break
+        n_below = _nodes_below(weakest, nodes, below)
+        for i in range(n_below):
+            rises[below[i]] = np.inf
+        here, kept = nodes[weakest], nodes[nodes[weakest, side]]
+        for q in range(5):
+            here[q] = kept[q]
+        n_nodes -= n_below - _fill_rises(weakest, terms, spare, parent, below, rises)
+        child, node = weakest, parent[weakest]
+        while node >= 0:
+            side = 0 if nodes[node, LEFT] == child else 1
+            rises[node, 1 - side] -= rise
+            rises[node, side] = _rise(node, side, terms)
+            child, node = node, parent[node]
+    return nodes
+
+
+@jit
+def _nodes_below(node, nodes, below):
+    """Write the nodes of the subtree of `node` to `below`, parents first; return their number."""
+    below[0], n_found, i = node, 1, 0
+    while i < n_found:
+        if nodes[below[i], LEFT] >= 0:
+            below[n_found], below[n_found + 1] = nodes[below[i], LEFT], nodes[below[i], RIGHT]
+            n_found += 2
+        i += 1
+    return n_found
+
+
+@jit
+def _fill_rises(root, terms, spare, parent, below, rises):
+    """Route the rows of `root` through its subtree and fill `rises` for the nodes there.
+
+    The function also fills `parent`, and `own` with the cost of each row. It returns the number of
+    nodes of the subtree, which are written to `below`; `spare` is a workspace.
+    """
+    nodes, order, span, codes, cost, own = terms
+    n_below = _nodes_below(root, nodes, below)
+    for i in range(n_below):
+        node = below[i]
+        start, stop, left, right = (
+            span[node, 0],
+            span[node, 1],
+            nodes[node, LEFT],
+            nodes[node, RIGHT],
+        )
+        if left < 0:
+            for r in range(start, stop):
+                own[order[r]] = cost[order[r], nodes[node, LABEL]]
             continue
-        found[node, 0] = found[node, 1] = 0.0
-        middle = span[nodes[node, LEFT], 1]
-        for r in range(span[node, 0], span[node, 1]):
-            row = order[r]
-            other = RIGHT if r < middle else LEFT
-            label = nodes[_leaf_below(nodes, codes[row], nodes[node, other]), LABEL]
-            found[node, other - LEFT] += cost[row, label] - own[row]
-    return found
+        middle = _parted(nodes[node], order, start, stop, codes, spare)
+        span[left, 0], span[left, 1], span[right, 0], span[right, 1] = start, middle, middle, stop
+        parent[left] = parent[right] = node
+    for i in range(n_below):
+        for side in range(2):
+            is_leaf = nodes[below[i], LEFT] < 0
+            rises[below[i], side] = np.inf if is_leaf else _rise(below[i], side, terms)
+    return n_below
+
+
+@jit
+def _rise(node, side, terms):
+    """Return by how much the cost rises if all rows of a test go to its left (0) or right (1)."""
+    nodes, order, span, codes, cost, own = terms
+    total, child, other = 0.0, nodes[node, side], nodes[node, 1 - side]
+    for r in range(span[other, 0], span[other, 1]):
+        row = order[r]
+        total += cost[row, nodes[_leaf_below(nodes, codes[row], child), LABEL]] - own[row]
+    return total
 
 
 @jit

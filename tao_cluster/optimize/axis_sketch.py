@@ -24,9 +24,9 @@ _MOST_ROWS, MOST_COLUMNS = 5000, 256
 _MOST_VALUES = 500_000  # with few columns, more rows are sampled, up to this number of values
 # Limits of the time of a search: the number of passes times the bytes of the sketch, and the number
 # of passes.
-_MOST_BYTES, _MOST_PASSES = 3 * 10**8, 3000
+_MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
 # Limit of passes times rows times clusters, because each pass computes all costs anew.
-_MOST_COSTS = 5 * 10**8
+_MOST_COSTS = 2 * 10**8
 _COSTLY = 8  # an update of centres that are not means takes about as long as this many passes
 _BITS = 30  # costs of rows are rounded to multiples of about 2 ** -30 of the free clustering's cost
 _CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long as one pass
@@ -39,7 +39,6 @@ _FEW_LEAVES = 1.5
 _MOST_DECOMPOSED = 4 * 10**6  # directions are computed from at most about this many values
 # Savings below this share of the cost of the free clustering are rounding errors of sums.
 _NOISE = 1e-12
-_REMOVED_SHARE = 0.25  # pruning removes this share of the leaves beyond the maximum at a time
 _SHORT_DESCENT = 4  # maximum number of passes between a random change of a tree and its regrowth
 _MOST_REDRAWN = 3  # maximum number of tests that a random change replaces
 _MOST_ROUNDS = 50
@@ -55,9 +54,9 @@ class Sketched:
         Left and right child, feature, bin and label of each node; see :mod:`.axis_kernels`.
     order, span : int64 arrays of shape (n,) and (n_nodes, 2)
         The rows of each node; see :func:`.axis_kernels.routed`.
+    centers : float64 array of shape (k, m), optimal for the tree's labels
     cost : float64 array of shape (n, k)
-        Weighted dissimilarity of each row to each centre; the centres are optimal for the tree's
-        labels.
+        Weighted dissimilarity of each row to each centre.
     value : float
         Cost of the tree's labels plus the penalty of its tests.
     """
@@ -65,6 +64,7 @@ class Sketched:
     nodes: np.ndarray
     order: np.ndarray
     span: np.ndarray
+    centers: np.ndarray
     cost: np.ndarray
     value: float
 
@@ -187,24 +187,45 @@ class Sketch:
             self.problem.X.shape[1],
         )
 
-    def evaluate(self, nodes):
+    def evaluate(self, nodes, near=None):
         """Return a :class:`Sketched` for the array `nodes` of a tree.
 
         It has the cost of each row in each cluster, at centres that are optimal for the labels
         of the tree. Tests that leave fewer rows on a side than the minimum size of leaves are
-        removed first.
+        removed first. `near` is a :class:`Sketched` that may have some of the same centres, whose
+        costs are then not computed again.
         """
         nodes, order, span, labels = self._routed(nodes)
-        problem, objective = self.problem, self.problem.objective
-        free = problem.free.centers
-        centers = objective.update_centers(problem.data, labels, problem.weight, free)
-        cost = objective.distances(problem.data, centers) * problem.weight[:, None]
-        if self.unit > 0:
-            cost /= self.unit  # in place, because the array is large
-            np.rint(cost, out=cost)
-            cost *= self.unit
+        problem, free = self.problem, self.problem.free.centers
+        centers = problem.objective.update_centers(problem.data, labels, problem.weight, free)
+        cost = self._costs(centers, near)
         inertia = float(cost[np.arange(len(labels)), labels].sum())
-        return Sketched(nodes, order, span, cost, inertia + self.price * (len(nodes) // 2))
+        value = inertia + self.price * (len(nodes) // 2)
+        return Sketched(nodes, order, span, centers, cost, value)
+
+    def _costs(self, centers, near):
+        """Return the weighted cost of each row at each centre: float64 array of shape (n, k)."""
+        problem, moved = self.problem, np.ones(len(centers), bool)
+        if near is not None:
+            moved = (centers != near.centers).any(axis=1)
+        if not moved.any():
+            return near.cost
+        if moved.all() or not problem.objective.centers_are_means:
+            return self._rounded(problem.objective.distances(problem.data, centers))
+        cost = near.cost.copy()
+        some = problem.objective.distances(problem.data, centers[moved])
+        cost[:, moved] = self._rounded(some)
+        return cost
+
+    def _rounded(self, distances):
+        """Return distances times the weights of the rows, rounded; see :attr:`unit`."""
+        weight = self.problem.weight[:, None]
+        if self.unit == 0:
+            return distances * weight
+        cost = distances * (weight / self.unit)
+        np.rint(cost, out=cost)
+        cost *= self.unit
+        return cost
 
     def _routed(self, nodes):
         """Return the result of :func:`.axis_kernels.routed` without tests that leave few rows."""
@@ -230,7 +251,7 @@ class Sketch:
             nodes, changed = kernels.one_pass(state.nodes, state.order, state.span, *terms)
             if not changed:
                 break
-            state = self.evaluate(nodes)
+            state = self.evaluate(nodes, state)
             if not is_less(state.value, best.value):
                 break
             best, n_passes = state, n_passes and n_passes - 1
@@ -239,12 +260,15 @@ class Sketch:
     def regrown(self, state, n_more):
         """Return the tree grown by `n_more` leaves beyond the maximum, then pruned to it.
 
-        Passes optimise the tree after each of the two steps.
+        One pass follows the first step: more of them cost more time than they help. Passes optimise
+        the tree after the second step.
         """
         self.n_passes += 1 + max(1, state.cost.shape[1] // _CUT_CLUSTERS)
         nodes = self._expanded(state, self.most_leaves + n_more)
-        state = self.descended(self.evaluate(nodes))
-        return self.descended(self.evaluate(self._shrunk(state)))
+        state = self.descended(self.evaluate(nodes, state), 1)
+        terms = (self.codes, state.cost, self.most_leaves, self.price)
+        nodes = kernels.shrunk(state.nodes, state.order, state.span, *terms)
+        return self.descended(self.evaluate(nodes, state))
 
     def _expanded(self, state, most_leaves):
         """Return the array of nodes after leaves are split, the best split first.
@@ -269,24 +293,6 @@ class Sketch:
             rows[n], rows[n + 1] = own[goes_left], own[~goes_left]
             n += 2
         return nodes[:n]
-
-    def _shrunk(self, state):
-        """Return the array of nodes without the tests that save least, the weakest first.
-
-        Tests are removed until at most `most_leaves` leaves are left and each test saves more than
-        the penalty per test. A test saves by how much the cost would rise if all its rows went one
-        way.
-        """
-        nodes, order, span = state.nodes.copy(), state.order, state.span
-        while len(nodes) > 1:
-            saved = kernels.savings(nodes, order, span, self.codes, state.cost)
-            excess = (len(nodes) + 1) // 2 - self.most_leaves
-            if excess <= 0 and saved.min() > self.price:
-                break
-            for node in _weakest(saved.min(axis=1), span, max(1, int(_REMOVED_SHARE * excess))):
-                nodes[node] = nodes[nodes[node, LEFT + saved[node].argmin()]]
-            nodes, order, span, _ = kernels.routed(nodes, self.codes)
-        return nodes
 
     def settled(self, state, n_more, n_rounds=None):
         """Repeat joint passes, and then regrowth, while they improve the tree.
@@ -313,7 +319,7 @@ class Sketch:
         change = (self._redrawn, self._cut_back)[rng.randint(2)]
         tests = np.flatnonzero(state.nodes[:, LEFT] >= 0)
         nodes = change(state.nodes.copy(), tests, rng) if len(tests) else state.nodes
-        state = self.descended(self.evaluate(nodes), _SHORT_DESCENT)
+        state = self.descended(self.evaluate(nodes, state), _SHORT_DESCENT)
         return self.regrown(state, int(rng.randint(1, max(2, self.most_leaves // 2 + 1))))
 
     def _redrawn(self, nodes, tests, rng):
@@ -344,7 +350,7 @@ class Sketch:
             terms = (self._values, problem.n_clusters, LEAST_PROGRESS * abs(state.value))
             terms = (self.codes, self.first, *terms, self.units, self.least)
             nodes, changed = kernels.joint_pass(state.nodes, state.order, state.span, *terms)
-            other = self.descended(self.evaluate(nodes)) if changed else state
+            other = self.descended(self.evaluate(nodes, state)) if changed else state
             if not is_less(other.value, state.value):
                 return state
             state = other
@@ -382,18 +388,6 @@ def _directions(space, weight):
     else:
         scaled = (part - np.average(part, axis=0, weights=weight[::step])) * scale
     return randomized_svd(scaled, kernels.WIDTH - 1, random_state=0)[2]
-
-
-def _weakest(saved, span, most):
-    """Return at most `most` tests that save least, of which none is below another: list of int."""
-    chosen = []
-    for node in np.argsort(saved, kind="stable").tolist():
-        if len(chosen) == most or saved[node] == np.inf:
-            break
-        start, stop = span[node]
-        if all(stop <= span[other, 0] or start >= span[other, 1] for other in chosen):
-            chosen.append(node)
-    return chosen
 
 
 def n_sketched(problem):
