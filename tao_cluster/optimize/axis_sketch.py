@@ -280,11 +280,18 @@ class Sketch:
         nodes = np.full((max(n, 2 * most_leaves - 1), 5), -1)
         nodes[:n] = state.nodes
         rows = {leaf: state.order[slice(*state.span[leaf])] for leaf in fresh}
+        # What a split can save: a bound, or the saving itself once the best cut has been found.
+        savings = {}
         while n < len(nodes):
-            cuts |= {leaf: kernels.best_cut(rows[leaf], *terms) for leaf in fresh}
-            node = max(cuts, key=lambda leaf: cuts[leaf][0])
-            saving, feature, bin_, *labels = cuts.pop(node)
-            if saving <= self.price:
+            savings |= {leaf: kernels.most_saved(rows[leaf], state.cost) for leaf in fresh}
+            fresh = []
+            node = max(savings, key=savings.get)
+            if node not in cuts:
+                cuts[node] = kernels.best_cut(rows[node], *terms)
+                savings[node] = cuts[node][0]
+                continue
+            _, feature, bin_, *labels = cuts.pop(node)
+            if savings.pop(node) <= self.price:
                 break
             fresh, own = [n, n + 1], rows.pop(node)
             nodes[node, :LABEL] = n, n + 1, feature, bin_

@@ -246,8 +246,8 @@ def strange():
     rng = np.random.default_rng(0)
     return {
         "units": load_wine().data,
-        "dummies": np.eye(7)[rng.integers(0, 7, (200, 4))].reshape(200, 28),
-        "wide": rng.normal(size=(60, 500)),
+        "dummies": np.eye(7)[rng.integers(0, 7, (120, 4))].reshape(120, 28),
+        "wide": rng.normal(size=(60, 200)),
         "heavy": rng.standard_cauchy((200, 3)),
         "far": rng.normal(size=(100, 2)) + 1e6,
         "counts": np.floor(rng.exponential(size=(200, 30)) ** 3),
