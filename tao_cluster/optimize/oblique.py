@@ -327,7 +327,7 @@ def typical_lambda(problem):
 
 
 def _unit(problem):
-    prices = problem.mismatch_prices()
+    prices = problem.mismatch_prices
     X, weight = problem.X, problem.weight
     # A few distant rows would dominate the sum of the prices and the variance of the columns.
     is_far = prices > _FAR_AWAY * np.median(prices[prices > 0]) if prices.any() else prices > 0

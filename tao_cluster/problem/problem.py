@@ -194,7 +194,7 @@ class Problem:
         centre of its leaf. The result is therefore limited by a multiple of the cost that the free
         clustering saves compared with a single cluster.
         """
-        most = float(self.weight @ self.mismatch_prices())
+        most = float(self.weight @ self.mismatch_prices)
         return min(most, _MANY_TIMES * max(0.0, self.undivided_cost - self.free.inertia))
 
     @property
@@ -207,8 +207,9 @@ class Problem:
         """Number of clusters k of the free clustering."""
         return len(self.free.centers)
 
+    @cached_property
     def mismatch_prices(self):
-        """Return, per row, the cost of its second nearest free centre minus that of its nearest."""
+        """Cost of the second nearest free centre of each row minus that of its nearest one."""
         return mismatch_prices(self.objective.distances(self.data, self.free.centers))
 
     def positions(self):
