@@ -8,16 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from .._utils.jit import jit
-from .._utils.matrices import first_least, row_size, spaced_rows
+from .._utils.jit import by_layout, jit
+from .._utils.matrices import first_least, spaced_rows
 from .._utils.options import Part
 from ..tree import Split
 from ..tree.margins import TIE, with_widest_gap
 from ..tree.routing import kernel_arrays, project
-from ..tree.tree import midpoint
 from .axis import BinnedColumns
 from .base import NodeSolver, Status
-from .thresholds import best_threshold, least_sum
+from .thresholds import best_threshold, least_sum, middle_of
 
 # Numbers of rows in two samples of the rows of a large node. A test is found on the first sample,
 # and its weights are improved on the second one. All rows of the node then give its threshold and
@@ -28,7 +27,6 @@ _SWEEPS = 2
 _MOST_ADDED = 4  # maximum number of weights that are added or exchanged, one after the other
 _SLOPE_ROWS = 1000  # number of sampled rows on which features are ranked by slopes of the loss
 _MEDIAN_ROWS = 256  # number of sampled rows from which medians of columns are computed
-_BLOCK_VALUES = 200_000  # number of stored values of sparse rows that are copied at a time
 
 
 @dataclass(frozen=True)
@@ -221,27 +219,41 @@ class Rows:
         a fixed threshold. If all values of a column were far from 0, a change of its weight would
         send all rows to the same side.
         """
-        some = spaced_rows(len(self.numbers), _MEDIAN_ROWS)
-        columns, origin = np.empty((len(features), len(self.numbers))), np.empty(len(features))
-        is_sparse = sp.issparse(self.X)
-        if is_sparse:
-            self._fill(columns, features)
-        for j, feature in enumerate(features):
-            values = columns[j] if is_sparse else self.X[self.numbers, feature]
-            origin[j] = np.partition(values[some], len(some) // 2)[len(some) // 2]
-            np.subtract(values, origin[j], out=columns[j])
+        view, columns = kernel_arrays(self.X), np.empty((len(features), len(self.numbers)))
+        _copy_columns(view, self.numbers, features, columns)
+        some = columns[:, spaced_rows(len(self.numbers), _MEDIAN_ROWS)]
+        middle = some.shape[1] // 2
+        origin = np.partition(some, middle, axis=1)[:, middle].copy()
+        columns -= origin[:, None]
         return columns, origin
 
-    def _fill(self, columns, features):
-        """Copy some features of sparse rows to `columns`, one block of rows at a time.
 
-        The selection of rows of a CSR matrix copies all their features, so that a copy of all rows
-        at once would need too much memory.
-        """
-        numbers, step = self.numbers, max(1, int(_BLOCK_VALUES / max(row_size(self.X), 1)))
-        for start in range(0, len(numbers), step):
-            part = slice(start, start + step)
-            columns[:, part] = self.X[numbers[part]][:, features].toarray().T
+def _copy_dense(X, rows, features, out):
+    for i in range(rows.shape[0]):
+        row = X[rows[i]]
+        for j in range(features.shape[0]):
+            out[j, i] = row[features[j]]
+
+
+def _copy_sparse(X, rows, features, out):
+    data, indices, indptr = X
+    place = np.full(max(indices.max() if indices.size else 0, features.max()) + 1, -1)
+    place[features] = np.arange(features.shape[0])
+    out[:] = 0.0
+    for i in range(rows.shape[0]):
+        for s in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            j = place[indices[s]]
+            if j >= 0:
+                out[j, i] = data[s]
+
+
+_copy = by_layout(_copy_dense, _copy_sparse)
+
+
+@jit
+def _copy_columns(X, rows, features, out):
+    """Copy some features of some rows to `out` of shape (features, rows), in one pass over X."""
+    _copy(X, rows, features, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,42 +316,16 @@ class Candidate:
         threshold is then optimised. This is exact along each coordinate (a step of coordinate
         descent), so that the score never rises. The last remaining weight is not removed.
         """
-        weights, values = self.weights.copy(), self.weights @ self.columns
-        threshold, loss = best_threshold(values, self.rows.steps, self.threshold)
+        weights, values, steps = self.weights.copy(), self.weights @ self.columns, self.rows.steps
         # The weight whose product with its column varies least is changed first.
         order = np.argsort(np.abs(weights) * self.columns.std(axis=1), kind="stable")
-        for _ in range(n_sweeps):
-            before, n_before = loss, np.count_nonzero(weights)
-            for j in order[weights[order] != 0]:
-                to_pay = price if np.count_nonzero(weights) > 1 else -np.inf
-                terms = (values, weights[j], self.columns[j], threshold, loss)
-                weights[j], values, threshold, loss = self._improved_weight(*terms, to_pay)
-            if loss == before and np.count_nonzero(weights) == n_before:
-                break
+        terms = (values, self.columns, order, self.threshold, steps, price, n_sweeps)
+        threshold, loss = _improve_weights(weights, *terms)
         kept, columns = np.flatnonzero(weights), self.columns
         if len(kept) < len(weights):  # if no weight was removed, the array need not be copied
             columns = columns[kept]
         parts = (self.features[kept], weights[kept], threshold, columns, self.origin[kept], loss)
         return type(self)(self.rows, *parts)
-
-    def _improved_weight(self, values, weight, column, threshold, loss, price):
-        """Remove or change a weight if this reduces the loss plus `price` per weight.
-
-        Returns
-        -------
-        weight, values, threshold, loss
-            The state after the change; `values` is w.x of each row.
-        """
-        steps, noise = self.rows.steps, self.rows.noise
-        rest = values - weight * column
-        least, low, high = least_sum(rest, steps)
-        if least < loss + price - noise:
-            return 0.0, rest, midpoint(low, high), least
-        least, new = best_weight(rest, column, threshold, steps)
-        if new == 0 or not least < loss - noise:
-            return weight, values, threshold, loss
-        values = rest + new * column
-        return new, values, *best_threshold(values, steps, threshold)
 
     def _added(self, below, n_candidates):
         """Return the test with the feature added that lowers its loss most.
@@ -359,18 +345,16 @@ class Candidate:
         if len(features) == 0:
             return None
         columns, origin = rows.columns(features)
-        found = [best_weight(values, column, self.threshold, rows.steps) for column in columns]
-        losses, weights = np.array(found).T
-        best = rows.least(losses)
-        if not losses[best] < below - noise or weights[best] == 0:
+        best, weight, loss = _best_column(values, columns, self.threshold, rows.steps, below)
+        if not loss < below - noise or weight == 0:
             return None
         return replace(
             self,
             features=np.append(self.features, features[best]),
-            weights=np.append(self.weights, weights[best]),
+            weights=np.append(self.weights, weight),
             columns=np.vstack([self.columns, columns[best]]),
             origin=np.append(self.origin, origin[best]),
-            loss=losses[best],
+            loss=loss,
         )
 
     def _exchanged(self, n_candidates):
@@ -391,10 +375,71 @@ class Candidate:
         Item j is the loss without weight j, at the best threshold.
         """
         values, terms = self.weights @ self.columns, zip(self.weights, self.columns, strict=True)
-        return np.array([least_sum(values - w * column, self.rows.steps)[0] for w, column in terms])
+        rests = (values - weight * column for weight, column in terms)
+        return np.array([least_sum(rest, self.rows.steps, np.inf)[0] for rest in rests])
 
 
-def best_weight(rest, column, threshold, steps):
+@jit
+def _improve_weights(weights, values, columns, order, threshold, steps, price, n_sweeps):
+    """Remove or change weights in place where this reduces the loss plus `price` per weight.
+
+    Parameters
+    ----------
+    weights : float64 array of shape (k,)
+    values : float64 array of shape (m,), w.x of each row; it is overwritten
+    columns : float64 array of shape (k, m)
+    order : int array of shape (k,), the order in which weights are changed
+    threshold : float
+    steps : float64 array of shape (m,)
+    price : float
+    n_sweeps : int, maximum number of passes over the weights
+
+    Returns
+    -------
+    threshold, loss : float
+    """
+    noise = TIE * np.abs(steps).sum()
+    threshold, loss = best_threshold(values, steps, threshold)
+    n_weights = np.count_nonzero(weights)
+    for _ in range(n_sweeps):
+        before, n_before = loss, n_weights
+        for j in order:
+            if weights[j] == 0:
+                continue
+            column = columns[j]
+            rest = values - weights[j] * column
+            if n_weights > 1:
+                least, low, high = least_sum(rest, steps, loss + price)
+                if least < loss + price - noise:
+                    weights[j], values, threshold, loss = 0.0, rest, middle_of(low, high), least
+                    n_weights -= 1
+                    continue
+            least, new = best_weight(rest, column, threshold, steps, loss)
+            if new != 0 and least < loss - noise:
+                weights[j], values = new, rest + new * column
+                threshold, loss = best_threshold(values, steps, threshold)
+        if loss == before and n_weights == n_before:
+            break
+    return threshold, loss
+
+
+@jit
+def _best_column(values, columns, threshold, steps, below):
+    """Return the column that lowers the loss most if it gets a weight: position, weight and loss.
+
+    The position is -1 if no loss is less than `below`. Of equal losses the first one is chosen.
+    """
+    noise = TIE * np.abs(steps).sum()
+    best, weight, least = -1, 0.0, below
+    for j in range(columns.shape[0]):
+        loss, new = best_weight(values, columns[j], threshold, steps, least)
+        if loss < least - noise:
+            best, weight, least = j, new, loss
+    return best, weight, least
+
+
+@jit
+def best_weight(rest, column, threshold, steps, bound):
     """Return the weight u of a column that minimises the loss of rest + u column <= threshold.
 
     Parameters
@@ -404,18 +449,20 @@ def best_weight(rest, column, threshold, steps):
     threshold : float
     steps : float64 array of shape (m,)
         Cost of each row on the left minus its cost on the right.
+    bound : float
+        Only a loss below `bound` is of interest; see :func:`.thresholds.least_sum`.
 
     Returns
     -------
     loss : float; infinite if no row depends on the weight
     weight : float
     """
-    points, changes = np.empty((2, len(rest)))
+    points, changes = np.empty(rest.shape[0]), np.empty(rest.shape[0])
     n, loss = _turning_points(rest, column, threshold, steps, points, changes)
     if n < 2:
         return np.inf, 0.0
-    least, low, high = least_sum(points[:n], changes[:n])
-    return loss + least, midpoint(low, high)
+    least, low, high = least_sum(points[:n], changes[:n], bound - loss)
+    return loss + least, middle_of(low, high)
 
 
 @jit
