@@ -21,7 +21,7 @@ from ..solvers import is_axis_aligned
 from ..tree import Split, Tree
 from ..tree.growth import grow_breadth_first
 from ..tree.routing import kernel_arrays, project
-from .cart import Cart
+from .cart import Cart, cart_trees
 
 
 @runtime_checkable
@@ -418,7 +418,7 @@ def small_trees(problem, builders_of):
     ----------
     problem : Problem
     builders_of : callable(problem) -> list of InitialTree
-        `cart_builders` (the fastest), `greedy_builders` or `exgreedy_builders`.
+        `greedy_builders` or `exgreedy_builders`.
 
     Returns
     -------
@@ -428,10 +428,12 @@ def small_trees(problem, builders_of):
     return list(built(problem, builders, np.random.RandomState(0)))
 
 
-def cart_builders(problem):
-    """Return builders of CART trees with k and 2 k leaves."""
-    k = problem.n_clusters
-    return [Cart(k), Cart(2 * k)]
+def small_cart_trees(problem):
+    """Return CART trees with k and 2 k leaves, for k clusters: the fastest of the small trees."""
+    k, size = problem.n_clusters, problem.leaf_size
+    least = 1 if size is None else size.parameter(problem.weight)
+    terms = (problem.X, problem.free.labels, [k, 2 * k], problem.weight)
+    return cart_trees(*terms, min_samples_leaf=least)
 
 
 def greedy_builders(problem):

@@ -14,7 +14,12 @@ import numpy as np
 
 from .._utils.matrices import row_size
 from .._utils.threads import map_in_threads
-from ..initial_trees.builders import cart_builders, greedy_builders, initial_trees, small_trees
+from ..initial_trees.builders import (
+    greedy_builders,
+    initial_trees,
+    small_cart_trees,
+    small_trees,
+)
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.copies import with_noisy_copies
@@ -320,7 +325,7 @@ class Evaluator:
 
     @cached_property
     def _from_cart(self):
-        return [self.evaluate(tree) for tree in small_trees(self.problem, cart_builders)]
+        return [self.evaluate(tree) for tree in small_cart_trees(self.problem)]
 
     @cached_property
     def _from_builders(self):
