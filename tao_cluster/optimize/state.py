@@ -120,8 +120,10 @@ class State:
 
     def objective(self, lambda_):
         """Return the cost plus lambda sum_i ||w_i||_1 of the pruned tree (eq. 4)."""
-        norms = [np.abs(self.tree.split(node)[1]) for node in self._kept]
-        return self.inertia + lambda_ * np.concatenate(norms).sum()
+        is_kept = np.zeros(self.tree.n_nodes, bool)
+        is_kept[self._kept] = True
+        weights = self.tree.split_weights[np.repeat(is_kept, np.diff(self.tree.split_indptr))]
+        return self.inertia + lambda_ * np.abs(weights).sum()
 
     def score(self, price):
         """Return the cost plus `price` per parameter of the pruned tree."""

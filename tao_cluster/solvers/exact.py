@@ -14,9 +14,10 @@ from .._utils.options import Part
 from ..tree import Split
 from ..tree.margins import TIE, with_widest_gap
 from ..tree.routing import kernel_arrays, project
+from ..tree.tree import midpoint
 from .axis import BinnedColumns
 from .base import NodeSolver, Status
-from .thresholds import best_threshold, least_sum, middle_of
+from .thresholds import best_threshold, least_sum
 
 # Numbers of rows in two samples of the rows of a large node. A test is found on the first sample,
 # and its weights are improved on the second one. All rows of the node then give its threshold and
@@ -316,16 +317,42 @@ class Candidate:
         threshold is then optimised. This is exact along each coordinate (a step of coordinate
         descent), so that the score never rises. The last remaining weight is not removed.
         """
-        weights, values, steps = self.weights.copy(), self.weights @ self.columns, self.rows.steps
+        weights, values = self.weights.copy(), self.weights @ self.columns
+        threshold, loss = best_threshold(values, self.rows.steps, self.threshold)
         # The weight whose product with its column varies least is changed first.
         order = np.argsort(np.abs(weights) * self.columns.std(axis=1), kind="stable")
-        terms = (values, self.columns, order, self.threshold, steps, price, n_sweeps)
-        threshold, loss = _improve_weights(weights, *terms)
+        for _ in range(n_sweeps):
+            before, n_before = loss, np.count_nonzero(weights)
+            for j in order[weights[order] != 0]:
+                to_pay = price if np.count_nonzero(weights) > 1 else -np.inf
+                terms = (values, weights[j], self.columns[j], threshold, loss)
+                weights[j], values, threshold, loss = self._improved_weight(*terms, to_pay)
+            if loss == before and np.count_nonzero(weights) == n_before:
+                break
         kept, columns = np.flatnonzero(weights), self.columns
         if len(kept) < len(weights):  # if no weight was removed, the array need not be copied
             columns = columns[kept]
         parts = (self.features[kept], weights[kept], threshold, columns, self.origin[kept], loss)
         return type(self)(self.rows, *parts)
+
+    def _improved_weight(self, values, weight, column, threshold, loss, price):
+        """Remove or change a weight if this reduces the loss plus `price` per weight.
+
+        Returns
+        -------
+        weight, values, threshold, loss
+            The state after the change; `values` is w.x of each row.
+        """
+        steps, noise = self.rows.steps, self.rows.noise
+        rest = values - weight * column
+        least, low, high = least_sum(rest, steps, loss + price)
+        if least < loss + price - noise:
+            return 0.0, rest, midpoint(low, high), least
+        least, new = best_weight(rest, column, threshold, steps, loss)
+        if new == 0 or not least < loss - noise:
+            return weight, values, threshold, loss
+        values = rest + new * column
+        return new, values, *best_threshold(values, steps, threshold)
 
     def _added(self, below, n_candidates):
         """Return the test with the feature added that lowers its loss most.
@@ -345,8 +372,12 @@ class Candidate:
         if len(features) == 0:
             return None
         columns, origin = rows.columns(features)
-        best, weight, loss = _best_column(values, columns, self.threshold, rows.steps, below)
-        if not loss < below - noise or weight == 0:
+        best, weight, least = -1, 0.0, below
+        for j, column in enumerate(columns):
+            loss, new = best_weight(values, column, self.threshold, rows.steps, least)
+            if loss < least - noise:
+                best, weight, least = j, new, loss
+        if weight == 0:
             return None
         return replace(
             self,
@@ -354,7 +385,7 @@ class Candidate:
             weights=np.append(self.weights, weight),
             columns=np.vstack([self.columns, columns[best]]),
             origin=np.append(self.origin, origin[best]),
-            loss=loss,
+            loss=least,
         )
 
     def _exchanged(self, n_candidates):
@@ -379,66 +410,6 @@ class Candidate:
         return np.array([least_sum(rest, self.rows.steps, np.inf)[0] for rest in rests])
 
 
-@jit
-def _improve_weights(weights, values, columns, order, threshold, steps, price, n_sweeps):
-    """Remove or change weights in place where this reduces the loss plus `price` per weight.
-
-    Parameters
-    ----------
-    weights : float64 array of shape (k,)
-    values : float64 array of shape (m,), w.x of each row; it is overwritten
-    columns : float64 array of shape (k, m)
-    order : int array of shape (k,), the order in which weights are changed
-    threshold : float
-    steps : float64 array of shape (m,)
-    price : float
-    n_sweeps : int, maximum number of passes over the weights
-
-    Returns
-    -------
-    threshold, loss : float
-    """
-    noise = TIE * np.abs(steps).sum()
-    threshold, loss = best_threshold(values, steps, threshold)
-    n_weights = np.count_nonzero(weights)
-    for _ in range(n_sweeps):
-        before, n_before = loss, n_weights
-        for j in order:
-            if weights[j] == 0:
-                continue
-            column = columns[j]
-            rest = values - weights[j] * column
-            if n_weights > 1:
-                least, low, high = least_sum(rest, steps, loss + price)
-                if least < loss + price - noise:
-                    weights[j], values, threshold, loss = 0.0, rest, middle_of(low, high), least
-                    n_weights -= 1
-                    continue
-            least, new = best_weight(rest, column, threshold, steps, loss)
-            if new != 0 and least < loss - noise:
-                weights[j], values = new, rest + new * column
-                threshold, loss = best_threshold(values, steps, threshold)
-        if loss == before and n_weights == n_before:
-            break
-    return threshold, loss
-
-
-@jit
-def _best_column(values, columns, threshold, steps, below):
-    """Return the column that lowers the loss most if it gets a weight: position, weight and loss.
-
-    The position is -1 if no loss is less than `below`. Of equal losses the first one is chosen.
-    """
-    noise = TIE * np.abs(steps).sum()
-    best, weight, least = -1, 0.0, below
-    for j in range(columns.shape[0]):
-        loss, new = best_weight(values, columns[j], threshold, steps, least)
-        if loss < least - noise:
-            best, weight, least = j, new, loss
-    return best, weight, least
-
-
-@jit
 def best_weight(rest, column, threshold, steps, bound):
     """Return the weight u of a column that minimises the loss of rest + u column <= threshold.
 
@@ -457,12 +428,12 @@ def best_weight(rest, column, threshold, steps, bound):
     loss : float; infinite if no row depends on the weight
     weight : float
     """
-    points, changes = np.empty(rest.shape[0]), np.empty(rest.shape[0])
+    points, changes = np.empty((2, len(rest)))
     n, loss = _turning_points(rest, column, threshold, steps, points, changes)
     if n < 2:
         return np.inf, 0.0
     least, low, high = least_sum(points[:n], changes[:n], bound - loss)
-    return loss + least, middle_of(low, high)
+    return loss + least, midpoint(low, high)
 
 
 @jit

@@ -16,8 +16,6 @@ from ..tree.routing import project
 from ..tree.tree import midpoint
 from .base import BoundSolver, Status
 
-middle_of = jit(midpoint)
-
 _FEW = 64  # up to this many points are sorted directly, more points are first put into buckets
 _N_BUCKETS = 512
 _N_PROBES = 33  # number of points from which their median and spread are estimated
@@ -92,7 +90,6 @@ def sharpen(split, values, goes_right, weight):
     return split if threshold == split.threshold else replace(split, threshold=threshold)
 
 
-@jit
 def best_threshold(values, steps, threshold):
     """Return the threshold of least loss, and that loss.
 
@@ -113,13 +110,10 @@ def best_threshold(values, steps, threshold):
     threshold : float
     loss : float, summed steps of the rows on the left
     """
-    loss = noise = 0.0
-    for i in range(steps.shape[0]):
-        loss += steps[i] if values[i] <= threshold else 0.0
-        noise += TIE * abs(steps[i])
+    loss = float(steps[values <= threshold].sum())
     least, low, high = least_sum(values, steps, loss)
-    if least < loss - noise:
-        return middle_of(low, high), least
+    if least < loss - TIE * float(np.abs(steps).sum()):
+        return midpoint(low, high), least
     return threshold, loss
 
 
