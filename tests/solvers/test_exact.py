@@ -38,6 +38,9 @@ def test_least_sum_is_that_of_a_sort(draw, n):
             assert low < high
             assert not np.any((points > low) & (points < high))
             np.testing.assert_allclose(steps[points <= low].sum(), least, atol=1e-9)
+            # A bound just above the least sum changes nothing, and one below it is not reached.
+            assert least_sum(points, steps, least + 1e-6) == (least, low, high)
+            assert least_sum(points, steps, least - 1e-6)[0] > least - 2e-6
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
