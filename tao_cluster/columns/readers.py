@@ -1,5 +1,6 @@
 """Readers: how the cells of a raw column become numbers or categories, in Python and in SQL."""
 
+import functools
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -311,8 +312,12 @@ class Written(Reader):
         return f"{self.prefix}{before}{text}{behind}{self.suffix}"
 
     def _numbers(self, cells):
-        texts = cells.map(self._bare, na_action="ignore")
-        return super()._numbers(texts)
+        known = functools.cache(self._bare)  # most columns repeat their strings
+
+        def bare(cell):
+            return known(cell) if isinstance(cell, str) else self._bare(cell)
+
+        return super()._numbers(cells.map(bare, na_action="ignore"))
 
     def _bare(self, cell):
         """Return a cell as a number, or without its unit and with a decimal point.

@@ -2,14 +2,13 @@
 
 import copy
 import itertools
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import row_norms
 
 from greedy.center_cuts import IMM, ExGreedy
 from greedy.exkmc import ExKMC
@@ -22,7 +21,7 @@ from ..solvers import is_axis_aligned
 from ..tree import Split, Tree
 from ..tree.growth import grow_breadth_first
 from ..tree.routing import kernel_arrays, project
-from .cart import Cart
+from .cart import Cart, cart_trees
 
 
 @runtime_checkable
@@ -69,6 +68,8 @@ class InitialTree(Protocol):
 
 
 _N_DRAWS = 20  # maximum number of random tests that are drawn until one has rows on both sides
+
+_MOST_ITERATIONS = 100  # maximum number of iterations of 2-means
 
 _MOST_DOUBLINGS = 62  # limit of the depth, so that 2 ** depth is an int64
 
@@ -125,8 +126,8 @@ class Bisecting(Part, InitialTree):
         sample = rows
         if len(rows) > self.max_rows:
             sample = np.sort(rng.choice(rows, self.max_rows, replace=False))
-        pair = _two_means(X[sample], sample_weight[sample], self.n_init, rng)
-        return _parted(view, rows, bisector(*pair.astype(np.float64)))
+        split = _two_means(X[sample], sample_weight[sample], self.n_init, rng)
+        return _parted(view, rows, split)
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class Centroids(Part, InitialTree):
         def bisect(clusters, remaining):
             if len(clusters) < 2:
                 return None
-            split = bisector(*_two_means(centers[clusters], size[clusters], 1, rng))
+            split = _two_means(centers[clusters], size[clusters], 1, rng)
             return split and _balanced(split, centers[clusters], max_leaves_at(remaining - 1))
 
         def label(clusters):
@@ -216,11 +217,49 @@ def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features
 
 
 def _two_means(points, weight, n_init, rng):
-    """Return the two centres of 2-means of some points; `points` may be overwritten."""
-    kmeans = KMeans(2, n_init=n_init, random_state=rng, copy_x=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return kmeans.fit(points, sample_weight=weight).cluster_centers_
+    """Return the bisector of the two centres of 2-means as a Split; None if all points are equal.
+
+    The starts are drawn as in k-means++. With two centres, the nearer one of a point follows from
+    the projection of the point on their difference. So an iteration of Lloyd's algorithm is two
+    products of the points with a vector, which is faster than the functions for k centres.
+
+    Parameters
+    ----------
+    points : array or CSR matrix of shape (m, d)
+    weight : float64 array of shape (m,), positive
+    n_init : int
+        Number of restarts, of which the one with the least cost is used.
+    rng : RandomState
+    """
+    mean = np.zeros(points.shape[1])
+    if not sp.issparse(points):  # products of points far from zero would lose digits
+        mean = points.mean(axis=0, dtype=np.float64)
+        points = points - mean
+    squares, mass, total = row_norms(points, squared=True), weight.sum(), weight @ points
+    centers, least = (mean, mean), np.inf
+    for _ in range(n_init):
+        first = _drawn(points, weight, rng)
+        chances = weight * np.maximum(squares - 2 * (points @ first) + first @ first, 0.0)
+        a, b, goes_left = first, _drawn(points, chances, rng), None
+        for _ in range(_MOST_ITERATIONS):
+            before, goes_left = goes_left, points @ (b - a) <= (b @ b - a @ a) / 2
+            left = np.where(goes_left, weight, 0.0)
+            own = left.sum()
+            if np.array_equal(goes_left, before) or not 0 < own < mass:
+                break
+            sums = left @ points
+            a, b = sums / own, (total - sums) / (mass - own)
+        cost = -own * (a @ a) - (mass - own) * (b @ b)  # minus a constant
+        if cost < least:
+            centers, least = (a + mean, b + mean), cost
+    return bisector(*centers)
+
+
+def _drawn(points, chances, rng):
+    """Return a random point as a float64 array; its probability is proportional to its chance."""
+    sums = np.cumsum(chances)
+    at = np.searchsorted(sums, rng.random_sample() * sums[-1], side="right")
+    return np.asarray(as_array(points[[min(at, len(sums) - 1)]])[0], np.float64)
 
 
 def _parted(view, rows, split):
@@ -379,7 +418,7 @@ def small_trees(problem, builders_of):
     ----------
     problem : Problem
     builders_of : callable(problem) -> list of InitialTree
-        `cart_builders` (the fastest), `greedy_builders` or `exgreedy_builders`.
+        `greedy_builders` or `exgreedy_builders`.
 
     Returns
     -------
@@ -389,10 +428,12 @@ def small_trees(problem, builders_of):
     return list(built(problem, builders, np.random.RandomState(0)))
 
 
-def cart_builders(problem):
-    """Return builders of CART trees with k and 2 k leaves."""
-    k = problem.n_clusters
-    return [Cart(k), Cart(2 * k)]
+def small_cart_trees(problem):
+    """Return CART trees with k and 2 k leaves, for k clusters: the fastest of the small trees."""
+    k, size = problem.n_clusters, problem.leaf_size
+    least = 1 if size is None else size.parameter(problem.weight)
+    terms = (problem.X, problem.free.labels, [k, 2 * k], problem.weight)
+    return cart_trees(*terms, min_samples_leaf=least)
 
 
 def greedy_builders(problem):

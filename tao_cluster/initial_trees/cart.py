@@ -54,18 +54,45 @@ def cart_tree(
     >>> cart_tree(np.array([[0.0], [1.0], [8.0]]), [0, 0, 1], max_leaf_nodes=2).to_rules()
     ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
+    options = {"max_depth": max_depth, "min_samples_leaf": min_samples_leaf}
+    return cart_trees(X, labels, [max_leaf_nodes], sample_weight, random_state, **options)[0]
+
+
+def cart_trees(
+    X,
+    labels,
+    sizes,
+    sample_weight=None,
+    random_state=0,
+    max_depth=None,
+    min_samples_leaf=1,
+):
+    """Return the trees of :func:`cart_tree` for several numbers of leaves: list of Tree.
+
+    scikit-learn splits the best leaf first and numbers the nodes in this order. Therefore, smaller
+    trees are the first nodes of the largest one, which is the only one that is fitted.
+
+    Parameters
+    ----------
+    sizes : list of int >= 1, maximum numbers of leaves
+    X, labels, sample_weight, random_state, max_depth, min_samples_leaf
+        As for :func:`cart_tree`.
+    """
     n_rows = X.shape[0]
-    # scikit-learn allocates memory for this many leaves in advance.
-    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))
-    max_depth = None if max_depth is None else min(max_depth, n_rows)
     cart = DecisionTreeClassifier(
-        max_leaf_nodes=max_leaf_nodes,
-        max_depth=max_depth,
+        # scikit-learn allocates memory for this many leaves in advance.
+        max_leaf_nodes=max(2, min(max(sizes), n_rows)),
+        max_depth=None if max_depth is None else min(max_depth, n_rows),
         random_state=random_state,
         **{_LIMITS[isinstance(min_samples_leaf, float)]: min_samples_leaf},
     )
     X, power = _in_float32(X)
-    tree = from_sklearn(cart.fit(X, labels, sample_weight=sample_weight))
+    cart.fit(X, labels, sample_weight=sample_weight)
+    return [_rescaled(from_sklearn(cart, 2 * size - 1), power) for size in sizes]
+
+
+def _rescaled(tree, power):
+    """Return the tree for columns before :func:`_in_float32` divided them."""
     tests = {node: tree.split(node) for node in tree.decision_nodes if power.any()}
     return tree.with_splits(
         {
@@ -99,11 +126,17 @@ def _dense(row):
     return row.toarray().ravel() if sp.issparse(row) else row
 
 
-def from_sklearn(classifier):
+def from_sklearn(classifier, n_nodes=None):
     """Convert a fitted scikit-learn DecisionTreeClassifier whose classes are cluster numbers.
 
     scikit-learn rounds X to float32 before it compares it with a threshold. This tree compares X as
     it is. Rows closer to a threshold than that rounding may take the other side.
+
+    Parameters
+    ----------
+    classifier : DecisionTreeClassifier
+    n_nodes : int, optional
+        Number of nodes, of which the first ones are used; by default all nodes.
 
     Examples
     --------
@@ -115,14 +148,15 @@ def from_sklearn(classifier):
     >>> from_sklearn(cart).n_leaves
     3
     """
-    cart = classifier.tree_
-    is_leaf = cart.children_left < 0
-    majority = classifier.classes_[cart.value[:, 0].argmax(axis=1)]
+    cart, part = classifier.tree_, slice(n_nodes)
+    left, features = cart.children_left[part], cart.feature[part]
+    is_leaf = (left < 0) | (left >= len(left))
+    majority = classifier.classes_[cart.value[part, 0].argmax(axis=1)]
     return Tree.from_splits(
-        cart.children_left,
-        cart.children_right,
-        [None if leaf else ([j], [1.0]) for leaf, j in zip(is_leaf, cart.feature, strict=True)],
-        np.where(is_leaf, 0.0, cart.threshold),
+        np.where(is_leaf, -1, left),
+        np.where(is_leaf, -1, cart.children_right[part]),
+        [None if leaf else ([j], [1.0]) for leaf, j in zip(is_leaf, features, strict=True)],
+        np.where(is_leaf, 0.0, cart.threshold[part]),
         np.where(is_leaf, majority, -1),
         classifier.n_features_in_,
     )

@@ -14,7 +14,12 @@ import numpy as np
 
 from .._utils.matrices import row_size
 from .._utils.threads import map_in_threads
-from ..initial_trees.builders import cart_builders, greedy_builders, initial_trees, small_trees
+from ..initial_trees.builders import (
+    greedy_builders,
+    initial_trees,
+    small_cart_trees,
+    small_trees,
+)
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.copies import with_noisy_copies
@@ -115,8 +120,10 @@ class State:
 
     def objective(self, lambda_):
         """Return the cost plus lambda sum_i ||w_i||_1 of the pruned tree (eq. 4)."""
-        norms = [np.abs(self.tree.split(node)[1]) for node in self._kept]
-        return self.inertia + lambda_ * np.concatenate(norms).sum()
+        is_kept = np.zeros(self.tree.n_nodes, bool)
+        is_kept[self._kept] = True
+        weights = self.tree.split_weights[np.repeat(is_kept, np.diff(self.tree.split_indptr))]
+        return self.inertia + lambda_ * np.abs(weights).sum()
 
     def score(self, price):
         """Return the cost plus `price` per parameter of the pruned tree."""
@@ -320,7 +327,7 @@ class Evaluator:
 
     @cached_property
     def _from_cart(self):
-        return [self.evaluate(tree) for tree in small_trees(self.problem, cart_builders)]
+        return [self.evaluate(tree) for tree in small_cart_trees(self.problem)]
 
     @cached_property
     def _from_builders(self):

@@ -141,8 +141,11 @@ class TreeStep:
         for leaves, child, others in zip(
             (left, right), draft.children(node), (~goes_left, goes_left), strict=True
         ):
-            terms = (rows[others], child, draft.arrays, self._helpers(node))
-            leaves[others] = find_leaves(self.view, *terms)
+            if child in draft.splits:
+                terms = (rows[others], child, draft.arrays, self._helpers(node))
+                leaves[others] = find_leaves(self.view, *terms)
+            else:
+                leaves[others] = child
         return _Below(rows, goes_left, left, right)
 
     def _update(self, draft, node, below, loss, strength, is_judged, has_price=True):
@@ -218,7 +221,7 @@ class _Draft:
     """A tree whose splits change during a pass; a Tree is made once, at the end of the pass."""
 
     def __init__(self, tree):
-        self._tree, self._changed = tree, {}
+        self._tree, self._has_changed = tree, False
         self.splits = {node: Split.from_tree(tree, node) for node in tree.decision_nodes.tolist()}
         self._set_arrays()
 
@@ -230,20 +233,20 @@ class _Draft:
         """Replace the splits of some nodes: dict of node number to Split, or None for no change."""
         changed = {int(node): split for node, split in splits.items() if split is not None}
         if changed:
-            self._changed |= changed
+            self._has_changed = True
             self.splits |= changed
             self._set_arrays()
 
     def _set_arrays(self):
         """Set `arrays`, those of the current tree that :func:`.routing.find_leaves` takes."""
-        tree, empty = self._tree, Split.constant(goes_left=True)
-        splits = [self.splits.get(node, empty) for node in range(tree.n_nodes)]
-        indptr = np.cumsum([0, *(len(split.indices) for split in splits)], dtype=np.int32)
-        threshold = tree.threshold.copy()
-        for node, split in self._changed.items():
-            threshold[node] = split.threshold
+        tree, splits = self._tree, [*self.splits.values(), Split.constant(goes_left=True)]
+        indptr, threshold = np.zeros(tree.n_nodes + 1, np.int32), tree.threshold.copy()
+        nodes = tree.decision_nodes
+        indptr[nodes + 1] = [len(split.indices) for split in splits[:-1]]
+        threshold[nodes] = [split.threshold for split in splits[:-1]]
         indices = np.concatenate([split.indices for split in splits])
-        csr = (indptr, indices, np.concatenate([split.weights for split in splits]), threshold)
+        weights = np.concatenate([split.weights for split in splits])
+        csr = (np.cumsum(indptr, dtype=np.int32), indices, weights, threshold)
         self.arrays = (tree.children_left, tree.children_right, *map(frozen, csr))
 
     def subtree_parameters(self, node):
@@ -255,9 +258,10 @@ class _Draft:
 
     def to_tree(self):
         """Return the current tree; the same object if no split has changed."""
-        return self._tree.with_splits(
-            {i: ((s.indices, s.weights), s.threshold) for i, s in self._changed.items()}
-        )
+        if not self._has_changed:
+            return self._tree
+        names = ("split_indptr", "split_indices", "split_weights", "threshold")
+        return replace(self._tree, **dict(zip(names, self.arrays[2:], strict=True)))
 
 
 class _Below(NamedTuple):

@@ -355,7 +355,11 @@ def _bins(values, indptr):
     """
     numbers, starts, n_stored = np.arange(len(values)), indptr[:-1], np.diff(indptr)
     column = np.repeat(np.arange(len(starts)), n_stored)
-    order = np.lexsort((values, column))
+    if np.ptp(n_stored) == 0:  # columns of equal length are sorted as the rows of a table, faster
+        table = values.reshape(len(starts), -1)
+        order = (np.argsort(table, axis=1) + starts[:, None]).ravel()
+    else:
+        order = np.lexsort((values, column))
     ascending = values[order].astype(np.float64)
     is_new = np.append(True, ascending[1:] > ascending[:-1])
     is_new[starts] = True

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from .._utils.jit import jit
-from .._utils.matrices import first_least, row_size, spaced_rows
+from .._utils.jit import by_layout, jit
+from .._utils.matrices import first_least, spaced_rows
 from .._utils.options import Part
 from ..tree import Split
 from ..tree.margins import TIE, with_widest_gap
@@ -28,7 +28,6 @@ _SWEEPS = 2
 _MOST_ADDED = 4  # maximum number of weights that are added or exchanged, one after the other
 _SLOPE_ROWS = 1000  # number of sampled rows on which features are ranked by slopes of the loss
 _MEDIAN_ROWS = 256  # number of sampled rows from which medians of columns are computed
-_BLOCK_VALUES = 200_000  # number of stored values of sparse rows that are copied at a time
 
 
 @dataclass(frozen=True)
@@ -221,27 +220,41 @@ class Rows:
         a fixed threshold. If all values of a column were far from 0, a change of its weight would
         send all rows to the same side.
         """
-        some = spaced_rows(len(self.numbers), _MEDIAN_ROWS)
-        columns, origin = np.empty((len(features), len(self.numbers))), np.empty(len(features))
-        is_sparse = sp.issparse(self.X)
-        if is_sparse:
-            self._fill(columns, features)
-        for j, feature in enumerate(features):
-            values = columns[j] if is_sparse else self.X[self.numbers, feature]
-            origin[j] = np.partition(values[some], len(some) // 2)[len(some) // 2]
-            np.subtract(values, origin[j], out=columns[j])
+        view, columns = kernel_arrays(self.X), np.empty((len(features), len(self.numbers)))
+        _copy_columns(view, self.numbers, features, columns)
+        some = columns[:, spaced_rows(len(self.numbers), _MEDIAN_ROWS)]
+        middle = some.shape[1] // 2
+        origin = np.partition(some, middle, axis=1)[:, middle].copy()
+        columns -= origin[:, None]
         return columns, origin
 
-    def _fill(self, columns, features):
-        """Copy some features of sparse rows to `columns`, one block of rows at a time.
 
-        The selection of rows of a CSR matrix copies all their features, so that a copy of all rows
-        at once would need too much memory.
-        """
-        numbers, step = self.numbers, max(1, int(_BLOCK_VALUES / max(row_size(self.X), 1)))
-        for start in range(0, len(numbers), step):
-            part = slice(start, start + step)
-            columns[:, part] = self.X[numbers[part]][:, features].toarray().T
+def _copy_dense(X, rows, features, out):
+    for i in range(rows.shape[0]):
+        row = X[rows[i]]
+        for j in range(features.shape[0]):
+            out[j, i] = row[features[j]]
+
+
+def _copy_sparse(X, rows, features, out):
+    data, indices, indptr = X
+    place = np.full(max(indices.max() if indices.size else 0, features.max()) + 1, -1)
+    place[features] = np.arange(features.shape[0])
+    out[:] = 0.0
+    for i in range(rows.shape[0]):
+        for s in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            j = place[indices[s]]
+            if j >= 0:
+                out[j, i] = data[s]
+
+
+_copy = by_layout(_copy_dense, _copy_sparse)
+
+
+@jit
+def _copy_columns(X, rows, features, out):
+    """Copy some features of some rows to `out` of shape (features, rows), in one pass over X."""
+    _copy(X, rows, features, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,10 +345,10 @@ class Candidate:
         """
         steps, noise = self.rows.steps, self.rows.noise
         rest = values - weight * column
-        least, low, high = least_sum(rest, steps)
+        least, low, high = least_sum(rest, steps, loss + price)
         if least < loss + price - noise:
             return 0.0, rest, midpoint(low, high), least
-        least, new = best_weight(rest, column, threshold, steps)
+        least, new = best_weight(rest, column, threshold, steps, loss)
         if new == 0 or not least < loss - noise:
             return weight, values, threshold, loss
         values = rest + new * column
@@ -359,18 +372,20 @@ class Candidate:
         if len(features) == 0:
             return None
         columns, origin = rows.columns(features)
-        found = [best_weight(values, column, self.threshold, rows.steps) for column in columns]
-        losses, weights = np.array(found).T
-        best = rows.least(losses)
-        if not losses[best] < below - noise or weights[best] == 0:
+        best, weight, least = -1, 0.0, below
+        for j, column in enumerate(columns):
+            loss, new = best_weight(values, column, self.threshold, rows.steps, least)
+            if loss < least - noise:
+                best, weight, least = j, new, loss
+        if weight == 0:
             return None
         return replace(
             self,
             features=np.append(self.features, features[best]),
-            weights=np.append(self.weights, weights[best]),
+            weights=np.append(self.weights, weight),
             columns=np.vstack([self.columns, columns[best]]),
             origin=np.append(self.origin, origin[best]),
-            loss=losses[best],
+            loss=least,
         )
 
     def _exchanged(self, n_candidates):
@@ -391,10 +406,11 @@ class Candidate:
         Item j is the loss without weight j, at the best threshold.
         """
         values, terms = self.weights @ self.columns, zip(self.weights, self.columns, strict=True)
-        return np.array([least_sum(values - w * column, self.rows.steps)[0] for w, column in terms])
+        rests = (values - weight * column for weight, column in terms)
+        return np.array([least_sum(rest, self.rows.steps, np.inf)[0] for rest in rests])
 
 
-def best_weight(rest, column, threshold, steps):
+def best_weight(rest, column, threshold, steps, bound):
     """Return the weight u of a column that minimises the loss of rest + u column <= threshold.
 
     Parameters
@@ -404,6 +420,8 @@ def best_weight(rest, column, threshold, steps):
     threshold : float
     steps : float64 array of shape (m,)
         Cost of each row on the left minus its cost on the right.
+    bound : float
+        Only a loss below `bound` is of interest; see :func:`.thresholds.least_sum`.
 
     Returns
     -------
@@ -414,7 +432,7 @@ def best_weight(rest, column, threshold, steps):
     n, loss = _turning_points(rest, column, threshold, steps, points, changes)
     if n < 2:
         return np.inf, 0.0
-    least, low, high = least_sum(points[:n], changes[:n])
+    least, low, high = least_sum(points[:n], changes[:n], bound - loss)
     return loss + least, midpoint(low, high)
 
 

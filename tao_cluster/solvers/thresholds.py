@@ -111,14 +111,14 @@ def best_threshold(values, steps, threshold):
     loss : float, summed steps of the rows on the left
     """
     loss = float(steps[values <= threshold].sum())
-    least, low, high = least_sum(values, steps)
+    least, low, high = least_sum(values, steps, loss)
     if least < loss - TIE * float(np.abs(steps).sum()):
         return midpoint(low, high), least
     return threshold, loss
 
 
 @jit
-def least_sum(points, steps):
+def least_sum(points, steps, bound):
     """Return the interval between two points below which the sum of the steps is least.
 
     Points are distributed to buckets. Only buckets that can contain a sum below the least one so
@@ -128,11 +128,14 @@ def least_sum(points, steps):
     ----------
     points : float64 array of shape (m,), finite
     steps : float64 array of shape (m,)
+    bound : float
+        Only a sum below `bound` is of interest. With inf, the least sum is found in any case.
 
     Returns
     -------
     least : float
-        Sum of the steps of the points up to `low`; infinite if all points are equal.
+        Sum of the steps of the points up to `low`; at least about `bound` if no sum is less, and
+        infinite if all points are equal and `bound` is infinite.
     low, high : float
         Neighbouring points. Among equal sums they are farthest apart.
     """
@@ -143,14 +146,20 @@ def least_sum(points, steps):
     # `best` holds the least sum, the two ends of its interval, and the smallest difference at which
     # two points count as distinct.
     best = np.zeros(4)
-    best[0], best[3] = np.inf, _ROUNDING * scale
+    best[0], best[3] = bound, _ROUNDING * scale
     n_buckets = _N_BUCKETS
     if n <= _FEW or not scale > max(1e-290, _ROUNDING * abs(center)):
         n_buckets, scale = 1, 1.0
-    order, first = _in_buckets(points, center, scale, n_buckets)
-    # The sums at the boundaries of buckets are computed first. A bucket need not be sorted if no
-    # sum inside it can be smaller than the smallest of these sums.
-    sums, falls = _between_buckets(points, steps, order, first, best, noise)
+    bucket_of = _in_buckets(points, center, scale, n_buckets)
+    # Sums of all steps and of the negative steps in each bucket. A bucket can be left out if no sum
+    # inside it, or at its ends, can be less than the bound.
+    sums, falls = np.zeros(n_buckets), np.zeros(n_buckets)
+    for i in range(n):
+        sums[bucket_of[i]] += steps[i]
+        falls[bucket_of[i]] += min(steps[i], 0.0)
+    order, first = _members(bucket_of, sums, falls, bound + noise)
+    # The sums at the boundaries of buckets are computed first, and may rule out further buckets.
+    _between_buckets(points, sums, order, first, best, noise)
     below = 0.0
     for bucket in range(n_buckets):
         members = order[first[bucket] : first[bucket + 1]]
@@ -201,52 +210,64 @@ def _middle(points):
 
 @jit(inline="always")
 def _in_buckets(points, center, scale, n_buckets):
-    """Return indices of points ordered by bucket, and the start of each bucket."""
-    n = points.shape[0]
-    of_point = np.empty(n, np.int16)
-    first = np.zeros(n_buckets + 1, np.int64)
-    for i in range(n):
+    """Return the number of the bucket of each point."""
+    bucket_of, half, last = np.empty(points.shape[0], np.int16), 0.5 * n_buckets, n_buckets - 1.0
+    factor = 1.0 / scale
+    for i in range(points.shape[0]):
         # A larger point must never get a lower bucket, in spite of rounding errors.
-        place = (points[i] - center) / scale
+        place = (points[i] - center) * factor
         share = 1.0 - 1.0 / (1.0 + abs(place))
         share = -share if place < 0 else share
-        bucket = min(n_buckets - 1, int((share + 1.0) * (0.5 * n_buckets)))
-        of_point[i] = bucket
-        first[bucket + 1] += 1
+        bucket_of[i] = np.int16(min(last, (share + 1.0) * half))
+    return bucket_of
+
+
+@jit(inline="always")
+def _members(bucket_of, sums, falls, most):
+    """Return indices of points ordered by bucket, and the start of each bucket.
+
+    Buckets in which all sums are above `most` are empty.
+    """
+    n_buckets, below, has_any = sums.shape[0], 0.0, False
+    first, is_open = np.zeros(n_buckets + 1, np.int64), np.zeros(n_buckets, np.bool_)
+    for bucket in range(n_buckets):
+        is_open[bucket] = below + falls[bucket] <= most
+        has_any |= is_open[bucket]
+        below += sums[bucket]
+    if not has_any:
+        return np.empty(0, np.int64), first
+    for bucket in bucket_of:
+        first[bucket + 1] += is_open[bucket]
     for bucket in range(n_buckets):
         first[bucket + 1] += first[bucket]
-    place_of, order = first.copy(), np.empty(n, np.int64)
-    for i in range(n):
-        order[place_of[of_point[i]]] = i
-        place_of[of_point[i]] += 1
+    place_of, order = first.copy(), np.empty(first[n_buckets], np.int64)
+    for i in range(bucket_of.shape[0]):
+        bucket = bucket_of[i]
+        if is_open[bucket]:
+            order[place_of[bucket]] = i
+            place_of[bucket] += 1
     return order, first
 
 
 @jit(inline="always")
-def _between_buckets(points, steps, order, first, best, noise):
-    """Update `best` with the intervals between buckets; return two sums of steps per bucket.
+def _between_buckets(points, sums, order, first, best, noise):
+    """Update `best` with the intervals between buckets.
 
-    `best` is (least sum, low, high, smallest difference of points). The first returned sum is over
-    all steps of a bucket, the second one over its negative steps.
+    `best` is (least sum, low, high, smallest difference of points). Empty buckets are left out: a
+    sum below the bound is only at a boundary between two buckets that are not.
     """
-    n_buckets = first.shape[0] - 1
-    sums, falls = np.zeros(n_buckets), np.zeros(n_buckets)
     # `largest` is the largest point of the buckets so far. Its initial value inf makes `_consider`
     # reject the interval below the first point.
     below, largest = 0.0, np.inf
-    for bucket in range(n_buckets):
-        if first[bucket] == first[bucket + 1]:
-            continue
-        low, high = np.inf, -np.inf
-        for place in range(first[bucket], first[bucket + 1]):
-            i = order[place]
-            sums[bucket] += steps[i]
-            falls[bucket] += min(steps[i], 0.0)
-            low, high = min(low, points[i]), max(high, points[i])
-        _consider(below, largest, low, best, noise)
+    for bucket in range(sums.shape[0]):
+        if first[bucket] < first[bucket + 1]:
+            low, high = np.inf, -np.inf
+            for place in range(first[bucket], first[bucket + 1]):
+                point = points[order[place]]
+                low, high = min(low, point), max(high, point)
+            _consider(below, largest, low, best, noise)
+            largest = high
         below += sums[bucket]
-        largest = high
-    return sums, falls
 
 
 @jit

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tao_cluster.solvers import Exact, NodeProblem, axis, exact
+from tao_cluster.solvers import Exact, NodeProblem, axis
 from tao_cluster.solvers.axis import BinnedColumns
 from tao_cluster.solvers.exact import Candidate, Rows, best_weight
 from tao_cluster.solvers.thresholds import least_sum
@@ -32,12 +32,15 @@ def test_least_sum_is_that_of_a_sort(draw, n):
         points = rng.integers(0, 9, n) * 1.0 if draw == "integers" else getattr(rng, draw)(n)
         noise = rng.normal(size=n)
         steps = noise if seed % 2 else np.where(points + noise < 0.3, -1.0, 1.0) * rng.random(n)
-        least, low, high = least_sum(points, steps)
+        least, low, high = least_sum(points, steps, np.inf)
         np.testing.assert_allclose(least, least_by_sorting(points, steps), rtol=1e-9, atol=1e-12)
         if np.isfinite(least):
             assert low < high
             assert not np.any((points > low) & (points < high))
             np.testing.assert_allclose(steps[points <= low].sum(), least, atol=1e-9)
+            # A bound just above the least sum changes nothing, and one below it is not reached.
+            assert least_sum(points, steps, least + 1e-6) == (least, low, high)
+            assert least_sum(points, steps, least - 1e-6)[0] > least - 2e-6
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
@@ -45,15 +48,15 @@ def test_least_sum_at_the_ends_of_the_range(scale):
     rng = np.random.default_rng(0)
     points, steps = scale * rng.normal(size=500), rng.normal(size=500)
     np.testing.assert_allclose(
-        least_sum(points, steps)[0], least_by_sorting(points, steps), atol=1e-12
+        least_sum(points, steps, np.inf)[0], least_by_sorting(points, steps), atol=1e-12
     )
 
 
 def test_of_equal_sums_the_widest_interval_is_taken():
     points, steps = np.array([0.0, 1.0, 5.0, 6.0]), np.array([-1.0, 1.0, -1.0, 3.0])
     # Sums -1, 0, -1: below the second and below the last point.
-    assert least_sum(points, steps) == (-1.0, 0.0, 1.0)
-    assert least_sum(np.array([0.0, 1.0, 5.0, 8.0]), steps) == (-1.0, 5.0, 8.0)
+    assert least_sum(points, steps, np.inf) == (-1.0, 0.0, 1.0)
+    assert least_sum(np.array([0.0, 1.0, 5.0, 8.0]), steps, np.inf) == (-1.0, 5.0, 8.0)
 
 
 def problem_of(rng, n, d, *, ties=False):
@@ -80,7 +83,7 @@ def test_one_weight_is_the_best_there_is(seed, ties):
     X, goes_right, weight = problem_of(rng, 12, 2, ties=ties)
     steps = np.where(goes_right, weight, -weight)
     rest, column, threshold = X[:, 0], X[:, 1].copy(), float(rng.normal())
-    loss, found = best_weight(rest.copy(), column, threshold, steps)
+    loss, found = best_weight(rest.copy(), column, threshold, steps, np.inf)
     moved = column != 0
     breaks = np.unique((threshold - rest[moved]) / column[moved])
     if len(breaks) < 2:
@@ -207,16 +210,15 @@ def test_single_features_of_a_sample_where_there_are_many_values(monkeypatch):
     assert columns.best_cut(nobody, steps[nobody]) is None
 
 
-def test_features_of_sparse_rows_are_those_of_dense_ones_in_any_blocks(rng, monkeypatch):
+def test_features_of_sparse_rows_are_those_of_dense_ones(rng):
     X = rng.normal(size=(90, 12)) * (rng.random((90, 12)) < 0.3)
     numbers, features = np.arange(1, 90, 2), np.array([7, 2, 11])
     steps = np.ones(len(numbers))
     expected = Rows(X, numbers, steps).columns(features)
-    for n_values in (1, 40, 10**6):
-        monkeypatch.setattr(exact, "_BLOCK_VALUES", n_values)
-        found = Rows(sp.csr_matrix(X), numbers, steps).columns(features)
-        np.testing.assert_array_equal(found[0], expected[0])
-        np.testing.assert_array_equal(found[1], expected[1])
+    found = Rows(sp.csr_matrix(X), numbers, steps).columns(features)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+    np.testing.assert_array_equal((found[0] + found[1][:, None]).T, X[numbers][:, features])
 
 
 # ---------------------------------------------------------------- single features
