@@ -175,8 +175,8 @@ class Evaluator:
     step : TreeStep
         Tree step over the rows of the problem.
     history : History
-    original : Evaluator, optional
-        If the rows include noisy copies, the evaluator over the original rows; by default itself.
+    copied_from : Evaluator, optional
+        If the rows include noisy copies, the evaluator over the original rows.
     is_sample : bool
         Whether the rows are a sample, so that records have the costs of the sample.
     """
@@ -185,7 +185,7 @@ class Evaluator:
     settings: Any
     step: TreeStep
     history: History
-    original: Any = None
+    copied_from: Any = None
     is_sample: bool = False
     # The last centres and the distances (n, k) to them, which the next pass needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
@@ -193,8 +193,12 @@ class Evaluator:
     _pilot: Any = field(default=None, init=False)
     _sizes: list = field(default_factory=list, init=False)  # (leaves, depth) of each initial tree
 
-    def __post_init__(self):
-        self.original = self.original or self
+    # An evaluator refers to itself by a property, because otherwise its distances would stay in
+    # memory after the fit.
+    @property
+    def original(self):
+        """The evaluator over the rows without noisy copies; itself if there are none."""
+        return self.copied_from or self
 
     @classmethod
     def over(cls, problem, settings, history, **further):
@@ -214,20 +218,24 @@ class Evaluator:
         sample = sample_of_problem(problem, n_rows, random_state, is_uniform=is_uniform)
         return cls.over(sample, settings, history, is_sample=True)
 
-    @cached_property
+    @property
     def with_copies(self):
         """Evaluator over the rows and noisy copies of them if there are few rows; else itself.
 
         With few rows, the training cost is a poor estimate of the benefit of a weight on new rows.
         """
-        if self.original is not self:
-            return self
+        return self._copies or self
+
+    @cached_property
+    def _copies(self):
         settings = self.settings
+        if self.copied_from is not None:
+            return None
         problem = with_noisy_copies(self.problem, settings.n_copies, settings.split_kind.noise)
         if problem is self.problem:
-            return self
+            return None
         terms = (problem, settings, self.history)
-        return self.over(*terms, original=self, is_sample=self.is_sample)
+        return self.over(*terms, copied_from=self, is_sample=self.is_sample)
 
     def take(self, state, source):
         """Return the state of another evaluator, evaluated on the rows of this one."""
@@ -265,7 +273,6 @@ class Evaluator:
 
     def _fork(self, n_jobs, is_exact):
         fork = replace(self, step=self.step.fork(n_jobs), history=History())
-        fork.original = fork if self.original is self else self.original
         if is_exact:
             fork.exact_step = self.exact_step.fork(n_jobs)
         return fork
