@@ -211,20 +211,11 @@ class Sketch:
         if not moved.any():
             return near.cost
         if moved.all() or not problem.objective.centers_are_means:
-            return self._rounded(problem.objective.distances(problem.data, centers))
+            distances = problem.objective.distances(problem.data, centers)
+            return _rounded(distances, problem.weight, self.unit)
         cost = near.cost.copy()
         some = problem.objective.distances(problem.data, centers[moved])
-        cost[:, moved] = self._rounded(some)
-        return cost
-
-    def _rounded(self, distances):
-        """Return distances times the weights of the rows, rounded; see :attr:`unit`."""
-        weight = self.problem.weight[:, None]
-        if self.unit == 0:
-            return distances * weight
-        cost = distances * (weight / self.unit)
-        np.rint(cost, out=cost)
-        cost *= self.unit
+        cost[:, moved] = _rounded(some, problem.weight, self.unit)
         return cost
 
     def _routed(self, nodes):
@@ -395,6 +386,16 @@ def _directions(space, weight):
     else:
         scaled = (part - np.average(part, axis=0, weights=weight[::step])) * scale
     return randomized_svd(scaled, kernels.WIDTH - 1, random_state=0)[2]
+
+
+def _rounded(distances, weight, unit):
+    """Return distances times the weights of the rows, rounded to multiples of `unit` unless 0."""
+    if unit == 0:
+        return distances * weight[:, None]
+    cost = distances * (weight / unit)[:, None]
+    np.rint(cost, out=cost)
+    cost *= unit
+    return cost
 
 
 def n_sketched(problem):

@@ -175,7 +175,7 @@ def test_few_heavy_rows_keep_their_clusters(rng):
 
 
 def test_passes_over_all_rows_lower_the_cost(digits, digits_reference):
-    options = {"lambda_": 4.0, "max_rows": 100}
+    options = {"lambda_": 4.0, "max_rows": 200}
     plain = fitted(digits, digits_reference, relax=False, **options)
     *_, last, polished = plain.history_
     assert last["lambda"] == polished["lambda"] == plain.best_lambda_ == 4.0

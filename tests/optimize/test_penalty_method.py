@@ -264,7 +264,7 @@ def test_a_tree_that_agrees_may_still_become_sparser(blobs):
     wide = fitted(blobs, replace(SHORT, init_tao_iter=0, n_mu_steps=0), init=Bisecting(2))
     assert wide.inertia_ == pytest.approx(wide.free_inertia_)
     method = replace(SHORT, init_tao_iter=0, mu_factor=2.0, n_mu_steps=9, result="last")
-    model = fitted(blobs, method, init=wide.tree_, lambda_=1e5)
+    model = fitted(blobs, method, init=wide.tree_, lambda_=2e5)
     assert model.tree_.n_nonzero < wide.tree_.n_nonzero
     assert set(column(model, "mismatch")) == {0.0}
     distances = cdist(blobs, model.free_centers_, "sqeuclidean")
