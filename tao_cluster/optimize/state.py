@@ -351,9 +351,9 @@ class Evaluator:
             Size of the sample. With fewer than twice as many rows, this evaluator is returned.
         random_state : int, RandomState instance or None
         """
-        if self._pilot is None:
+        if self._pilot is None and self.problem.n_rows >= 2 * n_rows:
             self._pilot = self.sampled(n_rows, random_state)
-        return self._pilot
+        return self._pilot or self
 
     def sampled(self, n_rows, random_state):
         """Return an evaluator over a new sample of the rows, or this one; see :meth:`pilot`."""
