@@ -1,15 +1,9 @@
-"""Parts of the Newton solver that read rows, and its kernels: sums, losses, quadratic models."""
-
-from typing import Any, NamedTuple
+"""Compiled parts of the Newton solver that read rows, logistic losses, and quadratic models."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._utils.jit import jit
-
-BLOCK_ROWS = 512  # number of rows that are converted at a time
-_DENSE_PART = 0.1  # columns of sparse rows become an array if more than this share is non-zero
-_MOST_GATHERED = 0.25  # sparse rows of a node are copied if they are at most this share of all
+from .._utils.jit import by_layout, jit
 
 # Coordinate descent ends when a sweep over all features, with the leap before it, contributes at
 # most the share `_ENOUGH` of the decrease so far. Between two such sweeps, it sweeps over the
@@ -21,8 +15,6 @@ _ENOUGH, _SETTLED = 1e-3, 1e-4
 _ENOUGH_BY_COLUMNS = 1e-2
 _LEAST = 1e-12  # least share of a second derivative that is left after the bias is eliminated
 _TRACE = 1e-18  # least second derivative, as a share of the total curvature
-_ARMIJO, _MAX_HALVINGS = 0.01, 30
-_ROUNDING = 1e-14  # a step may raise the objective by this share, which is a rounding error
 _BLOCK = 64  # number of rows that are read at a time
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
@@ -31,112 +23,210 @@ _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 # ---------------------------------------------------------------- rows of a node
 
 
-class NodeRows(NamedTuple):
-    """Rows of a node: X[rows] minus `origin`, times `scale`.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    rows : int64 array of shape (m,)
-    origin, scale : float64 arrays of shape (d,); `origin` is 0 if X is sparse
-    error : float
-        Bound of the rounding error of a value after scaling; 0 for double precision.
-    """
-
-    X: Any
-    rows: np.ndarray
-    origin: np.ndarray
-    scale: np.ndarray
-    error: float
-
-    def gathered(self, features):
-        """Return these rows in a form that many passes can read fast, with some of the features.
-
-        If `features` is None, all features are kept, and sparse rows are copied if they are few.
-        """
-        if features is None:
-            n, m = self.X.shape[0], len(self.rows)
-            if not sp.issparse(self.X) or m > _MOST_GATHERED * n:
-                return self
-            return self._replace(X=self.X[self.rows], rows=np.arange(m))
-        every, scale = np.arange(len(self.rows)), self.scale[features]
-        if sp.issparse(self.X):
-            X = self.X[self.rows][:, features]
-            if X.nnz < _DENSE_PART * X.shape[0] * X.shape[1]:
-                return NodeRows(X, every, np.zeros(len(features)), scale, self.error)
-            X = X.toarray()
-        else:
-            X = self.values(every, features).T.astype(self.X.dtype, order="C")
-        return NodeRows(X, every, np.zeros(len(features)), scale, self.error)
-
-    def values(self, some, features):
-        """Return some columns of X minus `origin`, as rows of an array, for some of the rows."""
-        rows, k, features = self.rows[some], len(features), features.astype(np.uint32)
-        if not sp.issparse(self.X):
-            out = np.empty((k, len(rows)), self.X.dtype)
-            extract(self.X, rows, features, self.origin[features], out)
-            return out
-        inverse = np.full(self.X.shape[1], k, np.uint32)
-        inverse[features] = np.arange(k, dtype=np.uint32)
-        out = np.zeros((k + 1, len(rows)), self.X.dtype)
-        extract_sparse(*_arrays(self.X), rows, inverse, out)
-        return out[:-1]
-
-    def columns(self, features):
-        """Return the arrays (data, indices, indptr) of the CSC matrix of some features."""
-        if sp.issparse(self.X):
-            X = self.X[self.rows][:, features].tocsc()
-        else:
-            X = sp.csc_matrix(self.values(np.arange(len(self.rows)), features).T)
-        data = X.data * np.repeat(self.scale[features], np.diff(X.indptr))
-        return data, _arrays(X)[1], X.indptr
-
-    def products(self, w):
-        """Return the product of each row and the weights: float64 array of shape (m,)."""
-        out, w = np.empty(len(self.rows)), w * self.scale
-        if sp.issparse(self.X):
-            sparse_products(*_arrays(self.X), self.rows, w, out)
-        else:
-            used = np.flatnonzero(w)
-            some = used.astype(np.uint32)
-            products(self.X, self.rows, some, w[used], self.origin[used], out)
-        return out
-
-    def sums(self, factor):
-        """Return the sum of the rows, each times its factor: float64 array of shape (d,)."""
-        total = np.zeros(self.X.shape[1])
-        if sp.issparse(self.X):
-            add_sparse_rows(*_arrays(self.X), self.rows, factor, total)
-        else:
-            add_rows(self.X, self.rows, factor, total)
-            total -= self.origin * factor.sum()
-        return total * self.scale
-
-    def deviations(self, weight):
-        """Return the weighted sum of the absolute deviations from the mean, per column."""
-        total, d = weight.sum(), len(self.scale)
-        center = np.divide(
-            self.sums(weight / total), self.scale, out=np.zeros(d), where=self.scale > 0
-        )
-        out = np.zeros(d)
-        if sp.issparse(self.X):
-            part = self.X[self.rows]
-            near = center[part.indices]
-            part.data = np.abs(part.data - near) - np.abs(near)
-            return (total * np.abs(center) + part.T @ weight) * self.scale
-        for start in range(0, len(weight), BLOCK_ROWS):
-            some = np.arange(start, min(start + BLOCK_ROWS, len(weight)))
-            out += np.abs(self.values(some, np.arange(d)) - center[:, None]) @ weight[some]
-        return out * self.scale
+# The rows of a node are X[rows] minus `origin`, times `scale`:
+#   X: array of shape (n, d), or tuple (data, indices, indptr) of a CSR matrix
+#   rows: int64 array of shape (m,)
+#   origin, scale: float64 arrays of shape (d,); `origin` is 0 if X is sparse.
 
 
-def _arrays(X):
-    """Return the arrays of a CSR matrix; numba checks signed indices for negative values."""
+def kernel_arrays(X):
+    """Return X for kernels; numba checks signed indices for negative values."""
+    if not sp.issparse(X):
+        return X
     indices = X.indices.view(np.uint32) if X.indices.itemsize == 4 else X.indices.astype(np.uint32)
     return X.data, indices, X.indptr
 
 
-# ---------------------------------------------------------------- kernels
+@jit
+def products(X, rows, origin, scale, features, w):
+    """Return the products of the rows and weights of some features: float64 array of shape (m,)."""
+    used, scaled, n_used = np.empty_like(features), np.empty_like(w), 0
+    for f in range(features.shape[0]):
+        if w[f] != 0.0:
+            used[n_used], scaled[n_used] = features[f], w[f] * scale[features[f]]
+            n_used += 1
+    out = np.empty(rows.shape[0])
+    _multiply(X, rows, used[:n_used], scaled[:n_used], origin, out)
+    return out
+
+
+@jit
+def sums(X, rows, origin, scale, factor):
+    """Return the sum of the rows, each times its factor: float64 array of shape (d,)."""
+    out, total = np.zeros(scale.shape[0]), 0.0
+    add_rows(X, rows, factor, out)
+    for r in range(rows.shape[0]):
+        total += factor[r]
+    for j in range(scale.shape[0]):
+        out[j] = (out[j] - total * origin[j]) * scale[j]
+    return out
+
+
+@jit
+def deviations(X, rows, origin, scale, factor, weight):
+    """Return sums over rows, and weighted sums of absolute deviations from the mean, per column.
+
+    Parameters
+    ----------
+    X, rows, origin, scale : the rows of a node
+    factor, weight : float64 arrays of shape (m,)
+
+    Returns
+    -------
+    total : float64 array of shape (d,), the sum of the rows, each times its `factor`
+    size : float64 array of shape (d,), the sum of the deviations, each times its `weight`
+    """
+    in_all, every = weight.sum(), np.arange(scale.shape[0])
+    center = sums(X, rows, origin, np.ones_like(scale), weight) / in_all
+    size = in_all * np.abs(center)
+    for r in range(rows.shape[0]):
+        values, features = _stored(X, rows[r], every)
+        for s in range(values.shape[0]):
+            j = features[s]
+            size[j] += weight[r] * (abs(values[s] - origin[j] - center[j]) - abs(center[j]))
+    return sums(X, rows, origin, scale, factor), size * scale
+
+
+def _multiply_dense(X, rows, features, w, origin, out):
+    k, center, some = features.shape[0], origin[features], np.empty(features.shape[0], np.uint32)
+    for f in range(k):
+        some[f] = features[f]
+    for r in range(rows.shape[0]):
+        row = X[rows[r]]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums let additions overlap
+        for f in range(0, k - 3, 4):
+            a += w[f] * (row[some[f]] - center[f])
+            b += w[f + 1] * (row[some[f + 1]] - center[f + 1])
+            c += w[f + 2] * (row[some[f + 2]] - center[f + 2])
+            d += w[f + 3] * (row[some[f + 3]] - center[f + 3])
+        for f in range(k - k % 4, k):
+            a += w[f] * (row[some[f]] - center[f])
+        out[r] = (a + b) + (c + d)
+
+
+def _multiply_csr(X, rows, features, w, origin, out):
+    data, indices, indptr = X
+    table = np.zeros(origin.shape[0])
+    table[features] = w
+    for r in range(rows.shape[0]):
+        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
+        values, columns = data[start:stop], indices[start:stop]
+        pairs = (stop - start) // 2
+        a, b = 0.0, 0.0
+        for s in range(pairs):
+            a += values[2 * s] * table[columns[2 * s]]
+            b += values[2 * s + 1] * table[columns[2 * s + 1]]
+        if stop - start > 2 * pairs:
+            a += values[2 * pairs] * table[columns[2 * pairs]]
+        out[r] = a + b
+
+
+# Write (X[rows, features] - origin[features]) @ w to `out`.
+_multiply = by_layout(_multiply_dense, _multiply_csr)
+
+
+def _add_rows_dense(X, rows, factor, out):
+    whole = rows.shape[0] - rows.shape[0] % 4
+    for r in range(0, whole, 4):  # four rows at a time are faster
+        a, b, c, d = factor[r], factor[r + 1], factor[r + 2], factor[r + 3]
+        x, y, z, u = X[rows[r]], X[rows[r + 1]], X[rows[r + 2]], X[rows[r + 3]]
+        for f in range(out.shape[0]):
+            out[f] += (a * x[f] + b * y[f]) + (c * z[f] + d * u[f])
+    for r in range(whole, rows.shape[0]):
+        x = X[rows[r]]
+        for f in range(out.shape[0]):
+            out[f] += factor[r] * x[f]
+
+
+def _add_rows_csr(X, rows, factor, out):
+    data, indices, indptr = X
+    for r in range(rows.shape[0]):
+        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
+        values, features = data[start:stop], indices[start:stop]
+        times = factor[r]
+        for s in range(stop - start):
+            out[features[s]] += times * values[s]
+
+
+# Add factor[r] * X[rows[r]] to `out` for each r.
+add_rows = by_layout(_add_rows_dense, _add_rows_csr)
+
+
+def _extract_dense(X, rows, features, center, scale, factor, out):
+    for start in range(0, rows.shape[0], _BLOCK):
+        some, times = rows[start : start + _BLOCK], factor[start : start + _BLOCK]
+        for f in range(features.shape[0]):
+            j, to = np.uint32(features[f]), out[f, start : start + _BLOCK]
+            a, b = center[j], scale[j]
+            for r in range(some.shape[0]):
+                to[r] = (X[some[r], j] - a) * b * times[r]
+
+
+def _extract_csr(X, rows, features, center, scale, factor, out):
+    data, indices, indptr = X
+    k, inverse = features.shape[0], _inverse(features, center.shape[0])
+    for f in range(k):
+        empty = -center[features[f]] * scale[features[f]]
+        for r in range(rows.shape[0]):
+            out[f, r] = empty * factor[r]
+    for r in range(rows.shape[0]):
+        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
+        values, columns = data[start:stop], indices[start:stop]
+        for s in range(stop - start):
+            j = columns[s]
+            f = inverse[j]
+            if f < k:
+                out[f, r] = (values[s] - center[j]) * scale[j] * factor[r]
+
+
+# Write (X[rows, features] - center) * scale, each row times its factor, to `out` of shape (k, m).
+extract = by_layout(_extract_dense, _extract_csr)
+
+
+@jit
+def _inverse(features, d):
+    """Return the position of each of `d` columns among some features, and their number if none."""
+    inverse = np.full(d, features.shape[0], np.uint32)
+    inverse[features] = np.arange(features.shape[0]).astype(np.uint32)
+    return inverse
+
+
+@jit
+def columns(X, rows, origin, scale, features):
+    """Return the arrays (data, index, indptr) of the CSC matrix of some features of the rows."""
+    k, inverse, every = features.shape[0], _inverse(features, scale.shape[0]), np.arange(scale.size)
+    ends = np.zeros(k + 2, np.int64)
+    for row in rows:
+        _, stored = _stored(X, row, every)
+        for s in range(stored.shape[0]):
+            ends[inverse[stored[s]] + 1] += 1
+    ends = np.cumsum(ends)[:-1]  # the start of each column, which then moves to its end
+    data, index, indptr = np.empty(ends[k]), np.empty(ends[k], np.int64), ends.copy()
+    for r in range(rows.shape[0]):
+        values, stored = _stored(X, rows[r], every)
+        for s in range(stored.shape[0]):
+            j = stored[s]
+            f = inverse[j]
+            if f < k:
+                data[ends[f]], index[ends[f]] = (values[s] - origin[j]) * scale[j], r
+                ends[f] += 1
+    return data, index, indptr
+
+
+def _stored_dense(X, row, every):
+    return X[row], every
+
+
+def _stored_csr(X, row, every):
+    data, indices, indptr = X
+    return data[indptr[row] : indptr[row + 1]], indices[indptr[row] : indptr[row + 1]]
+
+
+# Return the stored values of a row and their features; `every` contains all feature numbers.
+_stored = by_layout(_stored_dense, _stored_csr)
+
+
+# ---------------------------------------------------------------- losses and models
 
 
 @jit(error_model="numpy")
@@ -204,174 +294,6 @@ def logistic(margin, sign, weight, residual, curvature):
     return sums[0, 0], sums[1, 0], sums[2, 0]
 
 
-@jit(error_model="numpy")
-def gap_terms(margin, residual, curvature, shift, gradient, w, price):
-    """Return the sums that the duality gap and its rounding errors consist of.
-
-    Returns
-    -------
-    scale : float
-        The largest factor of at most 1 that makes the dual point feasible.
-    penalty, size : float
-        The sums of price_j |w_j| and of |w_j|.
-    product, excess : float
-        The sums of u_n m_n and of (u_n - r_n)^2 / h_n for the dual point u, the residuals r, the
-        margins m and the curvature h.
-    total : float
-        The sum of |r_n|.
-    """
-    most, penalty, size = 1.0, 0.0, 0.0
-    for j in range(w.shape[0]):
-        size += abs(w[j])
-        penalty += price[j] * abs(w[j])
-        most = max(most, abs(gradient[j]) / price[j])
-    scale, product, excess, total = 1.0 / most, 0.0, 0.0, 0.0
-    for r in range(margin.shape[0]):
-        dual = scale * (residual[r] - shift * curvature[r])
-        change = dual - residual[r]
-        product += dual * margin[r]
-        excess += change * change / max(curvature[r], 1e-300)
-        total += abs(residual[r])
-    return scale, penalty, size, product, excess, total
-
-
-@jit(error_model="numpy")
-def line_search(margin, residual, curvature, sums, sign, weight, direction, w, change, price):
-    """Search along a direction by backtracking (Armijo condition), with the bias eliminated.
-
-    Parameters
-    ----------
-    margin, residual, curvature : float64 arrays of shape (m,)
-    sums : (loss, total, shift), see :class:`.newton._State`
-    sign, weight : float64 arrays of shape (m,)
-    direction : float64 array of shape (m,)
-        Change of the margins by `change`, without that of the bias, which is subtracted in place.
-    w, change, price : float64 arrays of shape (k,)
-
-    Returns
-    -------
-    size : float, length of the step; 0 if there is none
-    mean : float, decrease of the bias by a full step
-    predicted : float, decrease of the objective by a full step, to first order
-    trial : float64 array of shape (3, m), margins, residuals and curvature after the step
-    found : (loss, slope, total), see :func:`logistic`
-    """
-    loss, total, shift = sums
-    mean, predicted = 0.0, 0.0
-    for r in range(direction.shape[0]):
-        mean += curvature[r] * direction[r]
-    mean = mean / total + shift
-    for r in range(direction.shape[0]):
-        direction[r] -= mean
-        predicted -= residual[r] * direction[r]
-    before = loss
-    for j in range(w.shape[0]):
-        after = w[j] + change[j]
-        before += price[j] * abs(w[j])
-        # The rise of |w| is computed without rounding errors of the size of w.
-        is_kept = w[j] * after > 0
-        rise = (change[j] if w[j] > 0 else -change[j]) if is_kept else abs(after) - abs(w[j])
-        predicted -= price[j] * rise
-    trial, found, size = np.empty((3, margin.shape[0])), (loss, 0.0, total), 1.0
-    if not 0.0 < predicted < np.inf:
-        return 0.0, mean, predicted, trial, found
-    for _ in range(_MAX_HALVINGS):
-        for r in range(direction.shape[0]):
-            trial[0, r] = margin[r] + size * direction[r]
-        found = logistic(trial[0], sign, weight, trial[1], trial[2])
-        penalty = 0.0
-        for j in range(w.shape[0]):
-            penalty += price[j] * abs(w[j] + size * change[j])
-        if found[0] + penalty <= before * (1.0 + _ROUNDING) - _ARMIJO * size * predicted:
-            return size, mean, predicted, trial, found
-        size /= 2
-    return 0.0, mean, predicted, trial, found
-
-
-@jit
-def extract(X, rows, features, origin, out):
-    """Write X[rows, features] - origin to `out`, an array of shape (k, m)."""
-    for start in range(0, rows.shape[0], _BLOCK):
-        some = rows[start : start + _BLOCK]
-        for f in range(features.shape[0]):
-            j, a, to = features[f], origin[f], out[f, start : start + _BLOCK]
-            for r in range(some.shape[0]):
-                to[r] = X[some[r], j] - a
-
-
-@jit
-def products(X, rows, features, w, origin, out):
-    """Write (X[rows, features] - origin) @ w to `out`; four sums let additions overlap."""
-    k = features.shape[0]
-    for r in range(rows.shape[0]):
-        row = X[rows[r]]
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for f in range(0, k - 3, 4):
-            a += w[f] * (row[features[f]] - origin[f])
-            b += w[f + 1] * (row[features[f + 1]] - origin[f + 1])
-            c += w[f + 2] * (row[features[f + 2]] - origin[f + 2])
-            d += w[f + 3] * (row[features[f + 3]] - origin[f + 3])
-        for f in range(k - k % 4, k):
-            a += w[f] * (row[features[f]] - origin[f])
-        out[r] = (a + b) + (c + d)
-
-
-@jit
-def sparse_products(data, indices, indptr, rows, w, out):
-    """Write the products of rows of a CSR matrix and `w` to `out`."""
-    for r in range(rows.shape[0]):
-        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
-        values, features = data[start:stop], indices[start:stop]
-        pairs = (stop - start) // 2
-        a, b = 0.0, 0.0
-        for s in range(pairs):
-            a += values[2 * s] * w[features[2 * s]]
-            b += values[2 * s + 1] * w[features[2 * s + 1]]
-        if stop - start > 2 * pairs:
-            a += values[2 * pairs] * w[features[2 * pairs]]
-        out[r] = a + b
-
-
-@jit
-def add_rows(X, rows, factor, out):
-    """Add factor[r] * X[rows[r]] to `out` for each r; four rows at a time, which is faster."""
-    whole = rows.shape[0] - rows.shape[0] % 4
-    for r in range(0, whole, 4):
-        a, b, c, d = factor[r], factor[r + 1], factor[r + 2], factor[r + 3]
-        x, y, z, u = X[rows[r]], X[rows[r + 1]], X[rows[r + 2]], X[rows[r + 3]]
-        for f in range(out.shape[0]):
-            out[f] += (a * x[f] + b * y[f]) + (c * z[f] + d * u[f])
-    for r in range(whole, rows.shape[0]):
-        x = X[rows[r]]
-        for f in range(out.shape[0]):
-            out[f] += factor[r] * x[f]
-
-
-@jit
-def extract_sparse(data, indices, indptr, rows, inverse, out):
-    """Write features of rows of a CSR matrix to `out`, an array of zeros of shape (k + 1, m).
-
-    ``inverse[j]`` is the number of feature j among the k wanted ones. It is k if the feature is not
-    wanted, so that the last row of `out` has no meaning; this is faster than a branch.
-    """
-    for r in range(rows.shape[0]):
-        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
-        values, features = data[start:stop], indices[start:stop]
-        for s in range(stop - start):
-            out[inverse[features[s]], r] = values[s]
-
-
-@jit
-def add_sparse_rows(data, indices, indptr, rows, factor, out):
-    """Add factor[r] times row rows[r] of a CSR matrix to `out` for each r."""
-    for r in range(rows.shape[0]):
-        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
-        values, features = data[start:stop], indices[start:stop]
-        times = factor[r]
-        for s in range(stop - start):
-            out[features[s]] += times * values[s]
-
-
 @jit
 def minimise(gram, slope, weights, price):
     """Return an approximate minimiser d of slope.d + d.gram.d / 2 + price.|weights + d|.
@@ -390,21 +312,20 @@ def minimise(gram, slope, weights, price):
     """
     k = weights.shape[0]
     change, product, used = np.zeros(k), np.zeros(k), np.empty(k, np.uint32)
-    total, leap, n_left = 0.0, 0.0, _MAX_SWEEPS_IN_ALL
-    while True:
-        decrease = _sweep(gram, slope, weights, price, change, product, True)
+    total, leap, n_sweeps, is_full = 0.0, 0.0, 0, True
+    for _ in range(_MAX_SWEEPS_IN_ALL):
+        decrease = _sweep(gram, slope, weights, price, change, product, is_full)
         total += decrease
-        n_left -= 1
-        if decrease + leap <= _ENOUGH * total or n_left <= 0:
-            return change
-        for _ in range(_MAX_SWEEPS):
-            decrease = _sweep(gram, slope, weights, price, change, product, False)
-            total += decrease
-            n_left -= 1
-            if decrease <= _SETTLED * total:
+        n_sweeps += 1
+        if is_full:
+            if decrease + leap <= _ENOUGH * total:
                 break
-        leap = _leap(gram, slope, weights, price, change, product, used)
-        total += leap
+            is_full, n_sweeps = False, 0
+        elif decrease <= _SETTLED * total or n_sweeps == _MAX_SWEEPS:
+            leap = _leap(gram, slope, weights, price, change, product, used)
+            total += leap
+            is_full = True
+    return change
 
 
 @jit
@@ -565,20 +486,19 @@ def _length(at, step, price, slope, curvature, ends):
 
 
 @jit
-def minimise_by_columns(columns, slope, weights, price):
+def minimise_by_columns(data, index, indptr, curvature, slope, weights, price):
     """Minimise as :func:`minimise` does, but without a Gram matrix, for many sparse features.
 
     Parameters
     ----------
-    columns : tuple (data, index, indptr, curvature)
-        The arrays of a CSC matrix with one column per feature, and the curvature of each row.
+    data, index, indptr : arrays of a CSC matrix with one column per feature
+    curvature : float64 array of shape (m,)
     slope, weights, price : see :func:`minimise`
 
     Returns
     -------
     float64 array of shape (k,)
     """
-    data, index, indptr, curvature = columns
     k, total, scaled = weights.shape[0], np.sum(curvature), np.empty_like(data)
     mean, diagonal, change = np.zeros(k), np.zeros(k), np.zeros(k)
     for f in range(k):

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
 from tao_cluster import TAOClustering
-from tao_cluster.solvers import Liblinear, Newton, NodeProblem, newton
+from tao_cluster.solvers import Liblinear, Newton, NodeProblem, newton_descent
 from tao_cluster.tree import Split
 
 
@@ -214,8 +214,8 @@ def test_a_dense_start_on_wide_data(rng, monkeypatch, strength):
         sizes.append(len(features))
         return gram(rows, features, *rest)
 
-    gram = newton.gram
-    monkeypatch.setattr(newton, "gram", recorded)
+    gram = newton_descent.gram
+    monkeypatch.setattr(newton_descent, "gram", recorded)
     X = rng.normal(size=(90, 2000)) + 3.0 * rng.normal(size=(2, 2000))[np.arange(90) % 2]
     goes_right = np.arange(90) % 2 == 0
     start = Split.from_dense(1e-3 * (X[goes_right].mean(axis=0) - X[~goes_right].mean(axis=0)), 0.0)
