@@ -265,11 +265,18 @@ def _within_cost(fit, goal):
         tried[n_leaves] = _at(fit, n_leaves, found)
         return tried[n_leaves]
 
-    yield candidate(high)
+    yield (other := candidate(high))
+    if goal.allows(other.cost):
+        # The search may need fewer leaves than the rough trees that missed the limit.
+        high = min(high, other.tree.n_leaves)
+        low = low if low < high else 0
     while high - low > 1:
         middle = (low + high) // 2
         yield (other := candidate(middle))
-        low, high = (low, middle) if goal.allows(other.cost) else (middle, high)
+        if goal.allows(other.cost):
+            high = min(middle, other.tree.n_leaves)
+        else:
+            low = middle
     # Searches are random, so a smaller tree may meet the limit although a larger one missed it.
     in_vain, size = 0, high - 1
     while size > 0 and in_vain < _MOST_IN_VAIN:
@@ -278,6 +285,7 @@ def _within_cost(fit, goal):
         else:
             yield (other := candidate(size))
             in_vain = 0 if goal.allows(other.cost) else in_vain + 1
+            size = min(size, other.tree.n_leaves)
         size -= 1
 
 

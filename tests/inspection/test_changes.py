@@ -103,7 +103,7 @@ def test_of_fitted_models_and_every_kind_of_row():
 
 def test_of_tables_by_name():
     X = load_wine(as_frame=True).data
-    model = TAOClustering(3, lambda_=3, depth=3, standardize=True, random_state=0).fit(X)
+    model = TAOClustering(3, lambda_=1, depth=3, standardize=True, random_state=0).fit(X)
     for k in range(3):
         change = model.nearest_change(X.iloc[[0]], k)
         assert list(change.row.columns) == list(X.columns)
