@@ -2,8 +2,9 @@
 
     git worktree add ../before v0.1.0
     python -m benchmarks.versions ../before
-    python -m benchmarks.versions ../before --cases digits "digits, axis-aligned" --seeds 3
+    python -m benchmarks.versions ../before --cases digits "digits, 20 axis leaves" --seeds 3
     python -m benchmarks.versions ../before --quality --data DIR
+    python -m benchmarks.versions . --quality --changed "algorithm=DirectForm(n_init=16)"
 
 The first version is the checkout that is named, the second one is the code in the current folder.
 
@@ -16,7 +17,8 @@ geometric mean of the ratios.
 clustering for both versions, and the others (at most 3000) are new. Trees have at most 3 k - 2, 6 k
 and 12 k parameters. Printed are mean log ratios of (cost + 1), after over before, with standard
 errors over the splits, and for all data sets over their means. Below 0 the second version is
-better.
+better. `--changed` are parameters of TAOClustering for the second version only, with which
+the effect of a setting is measured.
 """
 
 import argparse
@@ -99,7 +101,7 @@ QUALITY = ("iris", "wine", "breast_cancer", "digits", "anuran", "letter", "avila
 
 def fits():
     """Fit what standard input names; write CPU seconds, costs and size to standard output."""
-    from tao_cluster import TAOClustering, table_pipeline
+    from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, table_pipeline
 
     warnings.simplefilter("ignore")
     for line in sys.stdin:
@@ -113,7 +115,10 @@ def fits():
             X[X.columns[-3:]] = X[X.columns[-3:]].astype(int).astype(str)
             found = table_pipeline(X, task["k"], random_state=task["seed"])
         else:
-            parameters = parameters | {"random_state": task["seed"]}
+            # The text comes from the command line of the person who runs the benchmark.
+            names = {"DirectForm": DirectForm, "PenaltyMethod": PenaltyMethod}
+            changed = eval(f"dict({task['changed']})", names)  # noqa: S307
+            parameters = parameters | {"random_state": task["seed"]} | changed
             reference = rows.get("centers")
             found = TAOClustering(task["k"], reference=reference, **parameters)
         start = time.process_time()
@@ -126,9 +131,10 @@ def fits():
 
 
 class _Version:
-    """A process with one version of the code."""
+    """A process with one version of the code, and the changed parameters of its fits as text."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, changed=""):
+        self._changed = changed
         call = [sys.executable, "-c", "from versions import fits; fits()"]
         paths = os.pathsep.join([str(Path(folder).resolve()), str(_HERE / "benchmarks")])
         environment = {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -141,6 +147,7 @@ class _Version:
     def ask(self, rows, k, parameters, seed):
         """Start a fit to the rows in a file."""
         task = {"rows": str(rows), "k": k, "parameters": parameters, "seed": seed}
+        task["changed"] = self._changed
         print(json.dumps(task), file=self._process.stdin, flush=True)
 
     def answer(self):
@@ -233,13 +240,14 @@ def main(arguments=None):
     parser.add_argument("--splits", nargs="+", default=["oblique", "axis"], help="with --quality")
     parser.add_argument("--cases", nargs="+", metavar="CASE", help="by default all")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--changed", default="", help="parameters of the second version's fits")
     parser.add_argument("--data", type=Path, default=DATA_DIR, help="folder of the .npz files")
     options = parser.parse_args(arguments)
     known = QUALITY if options.quality else CASES
     unknown = set(options.cases or ()) - set(known)
     if unknown:
         parser.error(f"no such cases: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    versions = [_Version(options.before), _Version(_HERE)]
+    versions = [_Version(options.before), _Version(_HERE, options.changed)]
     with tempfile.TemporaryDirectory() as folder:
         names, terms = options.cases or list(known), (options.seeds, options.data, Path(folder))
         if options.quality:
