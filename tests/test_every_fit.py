@@ -375,7 +375,9 @@ def test_an_interrupt_ends_a_fit_at_its_best_tree(seed, share):
             assert sum("Interrupted" in str(each.message) for each in caught) == 1
             assert model.tree_ is not before
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-    assert pressed.n_calls - at <= 1000 + 0.05 * whole.n_calls
+    # The attributes of a tree take some calls per leaf.
+    most = 1000 + 50 * model.tree_.n_leaves + 0.05 * whole.n_calls
+    assert pressed.n_calls - at <= most
 
 
 # ---------------------------------------------------------------- scikit-learn

@@ -196,11 +196,13 @@ def test_never_worse_than_one_feature_where_tails_are_heavy(kind):
 @pytest.mark.slow
 def test_digits_front(digits, digits_reference):
     """At most 1.4 % with 95 weights, 0.6 % with 135: what a rough version once reached."""
-    options = {"reference": digits_reference, "random_state": 0}
     for lambda_, cost, weights in ((0.6, 0.6, 135), (2.0, 1.4, 95)):
-        model = TAOClustering(10, lambda_=lambda_, **options).fit(digits)
-        assert model.cost_increase_ <= cost
-        assert model.tree_.n_nonzero <= weights
+        models = [
+            TAOClustering(10, lambda_=lambda_, reference=digits_reference, random_state=seed)
+            for seed in range(3)
+        ]
+        assert np.mean([model.fit(digits).cost_increase_ for model in models]) <= cost
+        assert np.mean([model.tree_.n_nonzero for model in models]) <= weights
 
 
 @pytest.mark.slow

@@ -310,6 +310,7 @@ def test_refine_ends_the_path_by_the_direct_form(X, refine):
 @pytest.mark.slow
 def test_refine_and_liblinear(digits, digits_reference):
     options = {"reference": digits_reference, "lambda_": 0.3, "depth": 5, "k": 10}
+    options["random_state"] = 1
     for solver in ("newton", "liblinear"):
         method = PenaltyMethod(n_init=1, n_mu_steps=10, node_solver=solver, refine=False)
         plain = fitted(digits, method, **options)

@@ -256,6 +256,7 @@ def test_a_sample_of_all_rows_is_no_worse_than_memory():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The tree has lost")
 def test_given_centres_stay_as_they_are():
     centers = DIGITS[:10] * 1.0
     model = fit(TAOClustering(10, reference=centers, **FAST), DIGITS)
@@ -302,6 +303,7 @@ def test_the_estimator_stays_as_it_was():
     ids=["k=1", "one row", "n=k", "constant", "tiny", "huge", "far", "wide", "k=100"],
 )
 @pytest.mark.parametrize("kind", [TAOClustering, ExKMC])
+@pytest.mark.filterwarnings("ignore:The tree has lost")
 def test_degenerate_rows(X, k, kind):
     estimator = kind(k, random_state=0)
     if k == 100 and kind is TAOClustering:
