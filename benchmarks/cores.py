@@ -3,8 +3,9 @@
     python -m benchmarks.cores
     python -m benchmarks.cores --cases letter mnist --threads 1 2 --data DIR
 
-The cases are those of `benchmarks.versions`. The kernels are compiled first. The numbers of threads
-take turns, and the least of some repeats is printed. Other work on the machine should wait.
+The cases are those of `benchmarks.versions`, without that of a table. The kernels are compiled
+first. The numbers of threads take turns, and the least of some repeats is printed. Other work on
+the machine should wait.
 """
 
 import argparse
@@ -25,7 +26,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--cases", nargs="+", metavar="CASE", default=_CASES)
+    known = [name for name, (_, _, parameters) in CASES.items() if parameters is not None]
+    parser.add_argument("--cases", nargs="+", metavar="CASE", choices=known, default=_CASES)
     most = [n for n in (1, 2, 4, 8, 16) if n <= (os.cpu_count() or 1)]
     parser.add_argument("--threads", nargs="+", type=int, default=most)
     parser.add_argument("--repeats", type=int, default=3)

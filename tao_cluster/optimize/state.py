@@ -351,8 +351,9 @@ class Evaluator:
             Size of the sample. With fewer than twice as many rows, this evaluator is returned.
         random_state : int, RandomState instance or None
         """
-        if self._pilot is None and self.problem.n_rows >= 2 * n_rows:
-            self._pilot = self.sampled(n_rows, random_state)
+        if self._pilot is None:
+            sample = self.sampled(n_rows, random_state)
+            self._pilot = None if sample is self else sample
         return self._pilot or self
 
     def sampled(self, n_rows, random_state):

@@ -221,7 +221,7 @@ class Rows:
         send all rows to the same side.
         """
         view, columns = kernel_arrays(self.X), np.empty((len(features), len(self.numbers)))
-        _copy_columns(view, self.numbers, features, columns)
+        _copy_columns(view, self.numbers, features, self.X.shape[1], columns)
         some = columns[:, spaced_rows(len(self.numbers), _MEDIAN_ROWS)]
         middle = some.shape[1] // 2
         origin = np.partition(some, middle, axis=1)[:, middle].copy()
@@ -229,16 +229,16 @@ class Rows:
         return columns, origin
 
 
-def _copy_dense(X, rows, features, out):
+def _copy_dense(X, rows, features, n_features, out):
     for i in range(rows.shape[0]):
         row = X[rows[i]]
         for j in range(features.shape[0]):
             out[j, i] = row[features[j]]
 
 
-def _copy_sparse(X, rows, features, out):
+def _copy_sparse(X, rows, features, n_features, out):
     data, indices, indptr = X
-    place = np.full(max(indices.max() if indices.size else 0, features.max()) + 1, -1)
+    place = np.full(n_features, -1)  # the position of each feature of X in `features`, or -1
     place[features] = np.arange(features.shape[0])
     out[:] = 0.0
     for i in range(rows.shape[0]):
@@ -252,9 +252,9 @@ _copy = by_layout(_copy_dense, _copy_sparse)
 
 
 @jit
-def _copy_columns(X, rows, features, out):
-    """Copy some features of some rows to `out` of shape (features, rows), in one pass over X."""
-    _copy(X, rows, features, out)
+def _copy_columns(X, rows, features, n_features, out):
+    """Copy some of the `n_features` features of some rows of X to `out` of shape (k, m)."""
+    _copy(X, rows, features, n_features, out)
 
 
 @dataclass(frozen=True, eq=False)

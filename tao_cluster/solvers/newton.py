@@ -27,7 +27,7 @@ from .._utils.options import Part
 from ..tree import Split
 from .base import NodeSolver, Status
 from .newton_descent import descend
-from .newton_kernels import deviations, kernel_arrays
+from .newton_kernels import deviations, unsigned_arrays
 
 # Without a penalty, the loss has no minimum if a test separates the rows without errors. Each
 # column therefore has a least penalty. It is the share `_MIN_PRICE` of the penalty above which all
@@ -219,7 +219,7 @@ class _Form(NamedTuple):
             X = np.require(X[rows], None, "CW")
         rows = rows if X is self.X else np.arange(m)
         row_size = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-        return (kernel_arrays(X), rows, origin, scale), row_size
+        return (unsigned_arrays(X), rows, origin, scale), row_size
 
 
 def _at_least(price, rows, goes_right, weight, scale):

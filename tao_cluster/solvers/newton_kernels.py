@@ -29,8 +29,11 @@ _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 #   origin, scale: float64 arrays of shape (d,); `origin` is 0 if X is sparse.
 
 
-def kernel_arrays(X):
-    """Return X for kernels; numba checks signed indices for negative values."""
+def unsigned_arrays(X):
+    """Return X for kernels: an array, or the arrays (data, indices, indptr) of a CSR matrix.
+
+    The indices are unsigned, because numba checks signed ones for negative values.
+    """
     if not sp.issparse(X):
         return X
     indices = X.indices.view(np.uint32) if X.indices.itemsize == 4 else X.indices.astype(np.uint32)
