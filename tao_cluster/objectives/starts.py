@@ -17,6 +17,9 @@ _MIN_WORK = 2**22
 # With at least `_MANY` rows, the starts are compared on a sample of `_SAMPLE` rows, or of
 # `_SAMPLE_PER_CLUSTER` rows per cluster if that is more. The best ones are continued on all rows.
 _MANY, _SAMPLE, _SAMPLE_PER_CLUSTER, _N_CONTINUED = 20_000, 10_000, 400, 2
+# Starts run in single precision if the largest value is at most this multiple of the mean one.
+# Otherwise a few distant rows would leave no digits for the others.
+_MOST_SPREAD = 2.0**12
 
 
 def is_divisible(estimator, rows):
@@ -39,7 +42,8 @@ def best_of_starts(estimator, rows, sample_weight, n_jobs):
     compared on a sample, in which each row is drawn with probability 1/2 in proportion to its
     weight, and otherwise in proportion to its weight times its squared distance to the mean
     (lightweight coresets, Bachem, Lucic & Krause 2018), so that distant rows are not overlooked.
-    The best two starts are then continued on all rows.
+    The best two starts are then continued on all rows. All this is done in single precision, and
+    the best result is continued in double precision.
 
     Parameters
     ----------
@@ -55,13 +59,16 @@ def best_of_starts(estimator, rows, sample_weight, n_jobs):
     rng = check_random_state(estimator.random_state)
     n_sampled = max(_SAMPLE, _SAMPLE_PER_CLUSTER * estimator.n_clusters)
     is_sampled = rows.shape[0] >= max(_MANY, 2 * n_sampled)
-    sample = _sample(rows, sample_weight, n_sampled, rng) if is_sampled else (rows, sample_weight)
-    found = _continued(estimator, *sample, _starts(estimator, *sample, rng), n_jobs)
+    few, weight = rows, sample_weight
     if is_sampled:
-        found.sort(key=lambda one: one.inertia_)
-        starts = [one.cluster_centers_ for one in found[:_N_CONTINUED]]
+        few, weight = _sample(rows, sample_weight, n_sampled, rng)
+    found = _continued(estimator, few, weight, _starts(estimator, few, weight, rng), n_jobs)
+    if is_sampled:
+        found.sort(key=lambda one: one[0])
+        starts = [centers for _, centers in found[:_N_CONTINUED]]
         found = _continued(estimator, rows, sample_weight, starts, n_jobs)
-    return min(found, key=lambda one: one.inertia_)
+    _, centers = min(found, key=lambda one: one[0])
+    return _one_start(estimator, centers).fit(rows, sample_weight=sample_weight)
 
 
 def _starts(estimator, rows, weight, rng):
@@ -77,15 +84,40 @@ def _starts(estimator, rows, weight, rng):
 
 
 def _continued(estimator, rows, weight, starts, n_jobs):
-    """Return one fitted estimator per start; its algorithm begins at the centres of the start."""
+    """Return the inertia and the centres that the algorithm of an estimator finds from each start.
+
+    It runs in single precision if rounding cannot matter much.
+    """
+    rows, origin = _in_single_precision(rows)
 
     def fitted(start):
-        one = clone(estimator).set_params(n_init=1, init=start)
-        return one.fit(rows, sample_weight=weight)
+        one = _one_start(estimator, np.asarray(start - origin, rows.dtype))
+        one.fit(rows, sample_weight=weight)
+        return one.inertia_, one.cluster_centers_ + origin
 
     with warnings.catch_warnings():  # for all threads
         warnings.simplefilter("ignore", ConvergenceWarning)
         return map_in_threads(fitted, starts, n_jobs)
+
+
+def _one_start(estimator, centers):
+    return clone(estimator).set_params(n_init=1, init=centers)
+
+
+def _in_single_precision(rows):
+    """Return rows minus an origin as float32 array, and the origin: twice as fast as float64.
+
+    Sparse rows, and rows of which a few are far from all others, are returned as they are.
+    """
+    if issparse(rows):
+        return rows, 0.0
+    origin = rows.mean(axis=0)
+    single = np.empty(rows.shape, np.float32)
+    with np.errstate(over="ignore"):
+        np.subtract(rows, origin, out=single, casting="same_kind")
+        most, mean = max(single.max(), -single.min()), np.linalg.norm(single.ravel(), 1) / single.size
+    is_safe = 0 < most <= _MOST_SPREAD * mean < np.inf
+    return (single, origin) if is_safe else (rows, 0.0)
 
 
 def _sample(rows, weight, n_sampled, rng):
