@@ -115,7 +115,8 @@ def _in_single_precision(rows):
     single = np.empty(rows.shape, np.float32)
     with np.errstate(over="ignore"):
         np.subtract(rows, origin, out=single, casting="same_kind")
-        most, mean = max(single.max(), -single.min()), np.linalg.norm(single.ravel(), 1) / single.size
+        most = max(single.max(), -single.min())
+        mean = np.linalg.norm(single.ravel(), 1) / single.size
     is_safe = 0 < most <= _MOST_SPREAD * mean < np.inf
     return (single, origin) if is_safe else (rows, 0.0)
 
