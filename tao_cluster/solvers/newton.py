@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._utils.matrices import as_array, canonical_csr, ranges
+from .._utils.matrices import as_array, canonical_csr, ranges, row_size
 from .._utils.options import Part
 from ..tree import Split
 from .base import NodeSolver, Status
@@ -174,11 +174,11 @@ class _BoundNewton:
             w = np.divide(w, scale, out=np.zeros_like(w), where=varies)
         n_steps, has_moved = 0, False
         for form, error in ((self.single, _ERROR), (_Form(self.X, self.origin, self.scale), 0.0)):
-            rows, row_size = form.node_rows(at, None if features is None else every)
+            rows, values_per_row = form.node_rows(at, None if features is None else every)
             raised = np.maximum(_at_least(price, rows, problem.goes_right, weight, scale), 1e-300)
             least = float(raised.min(initial=np.inf, where=varies))
             most = min(_MAX_SINGLE, _MAX_STEPS) if error else _MAX_STEPS
-            terms = (rows, row_size, error, labels, raised, least, w, bias, self.tol, most)
+            terms = (rows, values_per_row, error, labels, raised, least, w, bias, self.tol, most)
             bias, moved, is_converged, gap, steps = descend(*terms)
             n_steps, has_moved = n_steps + steps, has_moved or moved
             if is_converged:
@@ -218,8 +218,7 @@ class _Form(NamedTuple):
         elif not is_sparse and not (X.flags.c_contiguous and X.flags.writeable):
             X = np.require(X[rows], None, "CW")
         rows = rows if X is self.X else np.arange(m)
-        row_size = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-        return (unsigned_arrays(X), rows, origin, scale), row_size
+        return (unsigned_arrays(X), rows, origin, scale), row_size(X)
 
 
 def _at_least(price, rows, goes_right, weight, scale):
