@@ -17,9 +17,10 @@ _MIN_WORK = 2**22
 # With at least `_MANY` rows, the starts are compared on a sample of `_SAMPLE` rows, or of
 # `_SAMPLE_PER_CLUSTER` rows per cluster if that is more. The best ones are continued on all rows.
 _MANY, _SAMPLE, _SAMPLE_PER_CLUSTER, _N_CONTINUED = 20_000, 10_000, 400, 2
-# Starts run in single precision if the largest value is at most this multiple of the mean one.
-# Otherwise a few distant rows would leave no digits for the others.
-_MOST_SPREAD = 2.0**12
+# Results in single precision are used only if the least inertia is at least this share of the sum
+# of squares about the mean. Otherwise rounding errors of squared distances could change the result,
+# for example if one row is far from all others. Mean squares below `_LEAST_SQUARE` could vanish.
+_LEAST_SHARE, _LEAST_SQUARE = 2.0**-12, 1e-20
 
 
 def is_divisible(estimator, rows):
@@ -42,8 +43,9 @@ def best_of_starts(estimator, rows, sample_weight, n_jobs):
     compared on a sample, in which each row is drawn with probability 1/2 in proportion to its
     weight, and otherwise in proportion to its weight times its squared distance to the mean
     (lightweight coresets, Bachem, Lucic & Krause 2018), so that distant rows are not overlooked.
-    The best two starts are then continued on all rows. All this is done in single precision, and
-    the best result is continued in double precision.
+    The best two starts are then continued on all rows. If rows are an array and
+    rounding errors do not matter, all this is done in single precision, and the best result is
+    continued in double precision.
 
     Parameters
     ----------
@@ -62,13 +64,16 @@ def best_of_starts(estimator, rows, sample_weight, n_jobs):
     few, weight = rows, sample_weight
     if is_sampled:
         few, weight = _sample(rows, sample_weight, n_sampled, rng)
-    found = _continued(estimator, few, weight, _starts(estimator, few, weight, rng), n_jobs)
+    starts = _starts(estimator, few, weight, rng)
+    found, origin = _continued(estimator, few, weight, starts, n_jobs)
     if is_sampled:
-        found.sort(key=lambda one: one[0])
-        starts = [centers for _, centers in found[:_N_CONTINUED]]
-        found = _continued(estimator, rows, sample_weight, starts, n_jobs)
-    _, centers = min(found, key=lambda one: one[0])
-    return _one_start(estimator, centers).fit(rows, sample_weight=sample_weight)
+        found.sort(key=lambda one: one.inertia_)
+        starts = [_centers(one, origin) for one in found[:_N_CONTINUED]]
+        found, origin = _continued(estimator, rows, sample_weight, starts, n_jobs)
+    best = min(found, key=lambda one: one.inertia_)
+    if origin is None:
+        return best
+    return _one_start(estimator, _centers(best, origin)).fit(rows, sample_weight=sample_weight)
 
 
 def _starts(estimator, rows, weight, rng):
@@ -84,41 +89,53 @@ def _starts(estimator, rows, weight, rng):
 
 
 def _continued(estimator, rows, weight, starts, n_jobs):
-    """Return the inertia and the centres that the algorithm of an estimator finds from each start.
+    """Continue the algorithm of an estimator from each start.
 
-    It runs in single precision if rounding cannot matter much.
+    Returns
+    -------
+    list of KMeans, one fitted estimator per start
+    origin : float64 array of shape (m,), or None
+        What was subtracted from the rows, which were then in single precision; None if they were
+        used as they are. Single precision is twice as fast.
     """
-    rows, origin = _in_single_precision(rows)
 
-    def fitted(start):
-        one = _one_start(estimator, np.asarray(start - origin, rows.dtype))
-        one.fit(rows, sample_weight=weight)
-        return one.inertia_, one.cluster_centers_ + origin
+    def fitted(rows, starts):
+        def continued(start):
+            return _one_start(estimator, start).fit(rows, sample_weight=weight)
+
+        return map_in_threads(continued, starts, n_jobs)
 
     with warnings.catch_warnings():  # for all threads
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return map_in_threads(fitted, starts, n_jobs)
+        if not issparse(rows) and rows.dtype != np.float32:
+            single, origin = _in_single_precision(rows)
+            with np.errstate(over="ignore"):
+                total = float(weight @ row_norms(single, squared=True))
+            if _LEAST_SQUARE < total / (weight.sum() * rows.shape[1]) < np.inf:
+                found = fitted(single, [(start - origin).astype(np.float32) for start in starts])
+                if min(one.inertia_ for one in found) >= _LEAST_SHARE * total:
+                    return found, origin
+            del single  # frees its memory before scikit-learn copies the rows
+        return fitted(rows, starts), None
 
 
 def _one_start(estimator, centers):
     return clone(estimator).set_params(n_init=1, init=centers)
 
 
-def _in_single_precision(rows):
-    """Return rows minus an origin as float32 array, and the origin: twice as fast as float64.
+def _centers(estimator, origin):
+    """Return the centres of a fitted estimator in the coordinates of the original rows."""
+    centers = estimator.cluster_centers_
+    return centers if origin is None else centers + origin
 
-    Sparse rows, and rows of which a few are far from all others, are returned as they are.
-    """
-    if issparse(rows):
-        return rows, 0.0
+
+def _in_single_precision(rows):
+    """Return rows minus the mean row as a float32 array, and the mean row."""
     origin = rows.mean(axis=0)
     single = np.empty(rows.shape, np.float32)
     with np.errstate(over="ignore"):
         np.subtract(rows, origin, out=single, casting="same_kind")
-        most = max(single.max(), -single.min())
-        mean = np.linalg.norm(single.ravel(), 1) / single.size
-    is_safe = 0 < most <= _MOST_SPREAD * mean < np.inf
-    return (single, origin) if is_safe else (rows, 0.0)
+    return single, origin
 
 
 def _sample(rows, weight, n_sampled, rng):

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_wine
 
-from greedy import CART
+from greedy import CART, IMM
 from tao_cluster._utils.threads import one_thread
 
 
@@ -78,3 +78,17 @@ def test_sparse_rows_have_the_free_clustering_of_dense_ones(k):
     objective = of_sparse._method().objective
     assert objective.sparse_reference(7, 0).algorithm == "elkan"
     assert objective.reference(7, 0).algorithm == "lloyd"
+
+
+@pytest.mark.parametrize("shift", ["offset", "distant row"])
+def test_single_precision_of_the_starts_does_not_show(shift):
+    """Far from 0, or beside a distant row, rows differ by less than single precision can tell."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 50)) + 4 * rng.normal(size=(22, 50))[rng.integers(22, size=4000)]
+    if shift == "offset":
+        X += 1e8
+    else:
+        X[0] = 1e10
+    model = IMM(22, random_state=0).fit(X)
+    best = KMeans(22, n_init=10, random_state=0).fit(X).inertia_
+    assert model.free_inertia_ <= 1.01 * best
