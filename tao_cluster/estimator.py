@@ -106,15 +106,17 @@ class TAOClustering(TreeClustering):
         Number of clusters. With ``objective="labels"`` it is not used: each label is a cluster.
     lambda_ : "auto" or float >= 0, default="auto"
         Penalty on sum_i ||w_i||_1, in the units of the objective. Larger values give smaller trees
-        of higher cost. "auto" fits ten trees along growing lambda and returns the knee of cost
-        against size (:func:`knee`), in the time of two or three single fits. A number is the
-        lambda of the paper; it scales with the number of rows and with the scale of the data.
-        For ``split="axis"`` a number is the penalty per test, and "auto" returns the knee along
-        the number of leaves, unless `max_leaves` or a tree in `init` sets the size.
+        of higher cost. "auto" fits trees along growing lambda and returns the one with the least
+        ``cost_increase_ + (parameters / (6 * n_clusters - 4)) ** 2`` (:func:`knee`), in the time
+        of two or three single fits. A number is the lambda of the paper; it scales with the number
+        of rows and with the scale of the data.
+        For ``split="axis"`` a number is the penalty per test, and "auto" compares numbers of leaves
+        in the same way, unless `max_leaves` or a tree in `init` sets the size.
     depth : "auto" or int >= 0, default="auto"
         Depth of the initial tree, which has at most 2 ** depth leaves. "auto" is 5, or one more
         than a tree with one leaf per cluster needs (8 for 100 clusters). For axis-aligned trees it
-        only sets the default of `max_leaves`: the larger of 2 ** depth and `n_clusters`.
+        only limits the number of leaves, to the larger of 2 ** depth and `n_clusters`; "auto"
+        sets no limit.
     max_leaves : int, optional
         Maximum number of leaves. Axis-aligned trees get that many leaves if each reduces the cost.
     max_parameters : int, optional

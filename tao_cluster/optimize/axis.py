@@ -20,6 +20,8 @@ search stays near the best tree so far. Regrowth, joint passes and search are ou
 paper's. See Lourenco, Martin & Stutzle (2003) for iterated local search.
 """
 
+import itertools
+
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -45,6 +47,9 @@ from .state import (
 _N_SIZES = 10  # maximum number of trees on a path, each with another number of leaves
 # A path that only chooses a size has at least this ratio of one number of leaves to the one before.
 _LEAST_RATIO = 1.1
+# Beyond the grid, sizes have this ratio, as long as each tree is better than the one before. On
+# the grid, the choice ends after this many trees that are larger than the best one.
+_RATIO_BEYOND, _MOST_LARGER = 1.2, 3
 # With a size limit, trees are fitted at this many numbers of leaves: the limit and those just below
 # it. A single random search can miss the best tree.
 _N_NEAR = 3
@@ -75,7 +80,7 @@ def path(fit, goal):
     goal : Goal
     """
     if fit.unseen is not None:  # the choice of a size needs no complete search
-        yield from _rough_path(fit, {})
+        yield from _rough_path(fit, {}) if goal.is_limit else _to_knee(fit, goal, {})
     elif goal.limits_cost:
         yield from _within_cost(fit, goal)
     elif goal.limits_size:
@@ -84,12 +89,9 @@ def path(fit, goal):
             _best_at(fit, n_leaves, found)  # grown to the limit, it can be the best tree there
         yield _at(fit, max(1, most), found)
     else:
-        found, rough = {}, []
-        for candidate in _rough_path(fit, found):
-            rough.append(candidate)
-            yield candidate
-        order = goal.order([one.cost for one in rough], [one.tree for one in rough])
-        yield _at(fit, rough[order[0]].size, found)
+        found = {}
+        best = yield from _to_knee(fit, goal, found)
+        yield _at(fit, best.size, found)
 
 
 def at_size(fit, n_leaves):
@@ -249,6 +251,32 @@ def _rough_path(fit, found):
     n_sizes = 1 + int(np.ceil(np.log(most / fewest) / np.log(_LEAST_RATIO)))
     for n_leaves in leaf_grid(fewest, most, min(n_sizes, _N_SIZES)):
         yield _grown(fit, n_leaves, found)
+
+
+def _to_knee(fit, goal, found):
+    """Yield grown trees until some in a row are larger than the best one; return the best one.
+
+    If no parameter limits the size, they may have more leaves than those of the grid.
+    """
+    rough, best, (_, most) = [], None, _sizes(fit)
+    beyond = () if fit.search.settings.is_limited else _larger(most, fit.search.problem.n_rows)
+    for candidate in itertools.chain(
+        _rough_path(fit, found), (_grown(fit, n_leaves, found) for n_leaves in beyond)
+    ):
+        yield candidate
+        rough.append(candidate)
+        best = rough[goal.order([one.cost for one in rough], [one.tree for one in rough])[0]]
+        in_vain = len(rough) - 1 - rough.index(best)
+        if in_vain == _MOST_LARGER or (in_vain and candidate.size >= most):
+            break
+    return best
+
+
+def _larger(n_leaves, most):
+    """Yield numbers of leaves above `n_leaves` in steps of a constant ratio, at last `most`."""
+    while n_leaves < most:
+        n_leaves = min(most, int(np.ceil(_RATIO_BEYOND * n_leaves)))
+        yield n_leaves
 
 
 def _within_cost(fit, goal):

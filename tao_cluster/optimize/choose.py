@@ -15,9 +15,8 @@ from ..tree import Tree
 # Smaller differences of cost increases (in percent) are rounding errors.
 _DECIMALS = 9
 ROUNDING = 10.0**-_DECIMALS
-# The knee: candidates cost at most this percentage more than the free clustering, if there are any,
-# and have at least this share of the largest number of clusters.
-KNEE_COST, _KNEE_CLUSTERS = 3.0, 0.98
+# Last passes divide the number of parameters of a tree of a path by about this.
+_SHRINKAGE = 1.2
 # Before its last passes, a tree is far from a limit if it has more than this multiple of the
 # parameters, or costs less than this share of the cost.
 _MOST_SHRINKAGE, _FAR_FROM_COST = 2.0, 0.5
@@ -78,7 +77,9 @@ def choose(candidates, goal, max_leaves=None, shrink=None):
 
 @dataclass(frozen=True)
 class Goal:
-    """Which tree of a path is the best: the one of a limit, or without a limit the knee.
+    """Which tree of a path is the best: the one of a limit, or the knee.
+
+    Without a limit and without `n_clusters`, there is nothing to choose: lambda is given.
 
     Parameters
     ----------
@@ -86,10 +87,13 @@ class Goal:
         The goal is the least cost with at most this many parameters.
     max_cost_increase : float, optional
         The goal is the fewest parameters within this cost increase in percent.
+    n_clusters : int, optional
+        The number of clusters. Without a limit, the goal is then the knee; see :func:`knee_value`.
     """
 
     max_parameters: int | None = None
     max_cost_increase: float | None = None
+    n_clusters: int | None = None
 
     def __post_init__(self):
         if self.max_parameters is not None and self.max_cost_increase is not None:
@@ -137,13 +141,14 @@ class Goal:
             return tree.n_parameters > _MOST_SHRINKAGE * self.max_parameters
         return cost <= _FAR_FROM_COST * self.max_cost_increase
 
-    def order(self, costs, trees):
+    def order(self, costs, trees, is_rough=False):
         """Return the positions of trees, the one that suits the goal best first: int array.
 
         Parameters
         ----------
         costs : sequence of float, cost increases in percent
         trees : sequence of Tree
+        is_rough : bool, whether last passes will still reduce the trees
         """
         costs = np.round(np.asarray(costs, dtype=float), _DECIMALS)
         sizes = np.array([tree.n_parameters for tree in trees])
@@ -152,7 +157,10 @@ class Goal:
             misses = ~np.array([self.has_room_for(tree) for tree in trees]) | ~self.allows(costs)
             ties = np.where(misses, first, second), np.where(misses, second, first)
             return np.lexsort((*ties, misses))
-        return _order_of_knee(costs, sizes, np.array([tree.n_clusters for tree in trees]))
+        if self.n_clusters is None:
+            return np.lexsort((sizes, costs))
+        value = knee_value(costs, sizes / (_SHRINKAGE if is_rough else 1.0), self.n_clusters)
+        return np.lexsort((sizes, np.round(value, _DECIMALS)))
 
     def prefers(self, other, chosen):
         """Return whether a candidate suits the goal better than the chosen one.
@@ -186,20 +194,20 @@ class Goal:
             )
 
 
-def _order_of_knee(costs, sizes, n_clusters):
-    """Return the positions of the trees, the one at the knee first; see :func:`knee`."""
-    # Increases are infinite if the free clustering costs nothing.
-    costs = np.where(np.isfinite(costs), costs, np.finfo(float).max)
-    x, y = np.log(sizes), np.log1p(np.maximum(costs, 0.0))
-    keeps = n_clusters >= _KNEE_CLUSTERS * n_clusters.max()
-    is_cheap = keeps & (costs <= KNEE_COST)
-    is_candidate = is_cheap if is_cheap.any() else keeps
-    width, height = np.ptp(x), np.ptp(y)
-    if width == 0 or height == 0:
-        order = np.lexsort((x, y))
-    else:
-        order = np.argsort((x - x.min()) / width + (y - y.min()) / height, kind="stable")
-    return np.concatenate([order[is_candidate[order]], order[~is_candidate[order]]])
+def knee_value(costs, sizes, n_clusters):
+    """Return the sum of cost and size that is least at the knee: float or array.
+
+    The size is squared in units of 6 k - 4 parameters, twice those of the smallest axis-aligned
+    tree with one leaf for each of k clusters. So a tree of 6 k - 4 parameters may cost 1 % more
+    than a tree without parameters, and one of twice the size may cost 3 % less than that.
+
+    Parameters
+    ----------
+    costs : float or array, cost increases in percent
+    sizes : int or array, numbers of parameters
+    n_clusters : int, k
+    """
+    return costs + (sizes / (6 * n_clusters - 4)) ** 2
 
 
 def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None, **options):
@@ -225,10 +233,8 @@ def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None
 
     Notes
     -----
-    Without a limit the knee is returned: the model with the least sum of log(1 + cost increase) and
-    log(parameters), each scaled to 0..1 over the models. Candidates have at least 98 % of the
-    largest number of clusters. If some of them cost at most 3 % more than the free clustering, only
-    these count.
+    Without a limit the knee is returned: the model with the least sum of the cost increase in
+    percent and of (parameters / (6 k - 4))^2, for k clusters.
 
     Raises
     ------
@@ -262,7 +268,8 @@ def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None
         costs = [model.cost_increase_ for model in models]
     else:
         costs = [model.cost_increase(validation, **options) for model in models]
-    goal = Goal(max_parameters, max_cost_increase)
+    n_clusters = max(model.tree_.n_clusters for model in models)
+    goal = Goal(max_parameters, max_cost_increase, n_clusters)
     terms = zip(models, costs, strict=True)
     candidates = [Candidate(model.tree_, cost, at) for at, (model, cost) in enumerate(terms)]
     chosen = choose(candidates, goal)

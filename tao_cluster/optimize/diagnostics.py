@@ -6,12 +6,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.warnings import warn
-from .choose import KNEE_COST
 from .oblique import lambda_grid
 
 # `fit` warns if lambda is more than `_FAR_ABOVE` times the largest value of `lambda_grid`, or less
 # than the smallest value divided by `_FAR_BELOW`.
 _FAR_ABOVE, _FAR_BELOW = 10.0, 1000.0
+# `fit` warns if the tree of a path costs more than this percentage over the free clustering.
+_HIGH_COST = 10.0
 
 
 def warn_unsolved(search):
@@ -77,13 +78,22 @@ def warn_choice(problem, settings, chosen, costs, limits):
             f"lambda_={lambda_:.3g} is small for these data: below about {low:.2g} hardly any "
             f"weight is removed; {automatic}."
         )
-    elif is_knee and KNEE_COST < chosen.cost < np.inf and not problem.objective.explains_labels:
+    elif is_knee and _HIGH_COST < chosen.cost < np.inf and not problem.objective.explains_labels:
         reason = f" (trees along lambda: {min(costs):.3g} % or more)"
         if problem.held_out is not None:
             reason = "; lambda was chosen on the held-out rows"
+        remedy = _larger_search(settings)
+        limit = f"A limit of cost, such as max_cost_increase={_HIGH_COST / 2:g},"
+        remedy = f"{limit} {remedy[0].lower()}{remedy[1:]}"
+        other = ""
+        if settings.parameters["reference"] is not None:
+            other = (
+                " If the reference is not of the kind of the objective, explain its labels: "
+                "objective='labels'."
+            )
         warn(
             f"The tree costs {chosen.cost:.3g} % more than the free clustering{reason}. "
-            f"{_larger_search(settings)} may reduce the cost."
+            f"{remedy} may reduce the cost.{other}"
         )
 
 

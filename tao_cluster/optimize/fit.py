@@ -42,6 +42,9 @@ from .tree_step import TreeStep
 # first number is the maximum number of these passes. The second one replaces it if the fit has a
 # limit of size or cost, because several trees then need the passes.
 _N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
+# With a limit, oblique trees of at most this many parameters per cluster are compared with the
+# axis-aligned tree of the same size. Larger ones have been better in all comparisons.
+_MOST_PER_CLUSTER = 5
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
 INTERRUPTED = "Interrupted; the best so far is kept."
 
@@ -137,6 +140,7 @@ def _size_by_validation(fit):
     chosen = choose(part.candidates, goal)
     if goal.limits_cost:
         goal.warn_if_missed(chosen, " on the rows held out")
+    if not goal.limits_size:
         goal = Goal()
     size = chosen.size
     if settings.is_oblique:  # lambda is proportional to the weight of the rows
@@ -310,10 +314,28 @@ class Fit:
         larger = (one.tree for one in self.candidates if one.tree.n_parameters > tree.n_parameters)
         nearest = min(larger, key=lambda other: other.n_parameters, default=None)
         rivals = [nearest] if goal.is_limit and nearest is not None else []
+        rivals += self._axis_aligned(goal)
         terms = (self.search.evaluate(tree), self.chosen.size, goal, settings.effort, rivals)
         for state in self.kind.better_states(self, *terms):
             self.better = state
             check_interrupted()
+
+    def _axis_aligned(self, goal):
+        """Return a list of the axis-aligned tree that the chosen oblique tree has to beat.
+
+        An oblique tree may test single features, so within a limit it should never be worse. The
+        list is empty without a limit, if trees are large, because oblique ones are better then, or
+        if there is no search for better trees.
+        """
+        settings, problem = self.search.settings, self.rows.problem
+        most = goal.max_parameters if goal.limits_size else self.chosen.tree.n_parameters - 1
+        is_small = 1 < most <= _MOST_PER_CLUSTER * problem.n_clusters
+        if not (goal.is_limit and is_small and settings.is_oblique and settings.searches):
+            return []
+        goal = Goal(max_parameters=most, n_clusters=problem.n_clusters)
+        terms = (problem, settings.with_axis(goal), self.random_state, History())
+        found = list(axis.path(fit := Fit.over(*terms), goal))
+        return [choose(found, goal, settings.max_leaves, fit.shrunk).tree]
 
     def end_early(self, goal):
         """Choose the best tree so far after an interrupt; raise again if there is none."""

@@ -19,7 +19,7 @@ from ..penalties import CostCriterion
 from ..solvers import NodeProblem, Refit
 from ..tree.growth import Growth
 from ..tree.routing import ReducedSets
-from .choose import ROUNDING, Goal
+from .choose import ROUNDING, Goal, knee_value
 from .state import State, best_start, descend, is_less, starting_trees
 
 # Smallest and largest lambda of the grid, and the lambda at which the knee of most data sets lies.
@@ -109,11 +109,11 @@ def path(fit, goal):
         rough.append(fit.rough(point.state, point.lambda_, sampled(fit)))
         points.append(point)
         yield rough[-1]
-    order = goal.order([one.cost for one in rough], [one.tree for one in rough])
+    order = goal.order([one.cost for one in rough], [one.tree for one in rough], is_rough=True)
     chosen = order[: 1 if fit.has_many_rows else _N_CONTENDERS]
 
     def refined(search, at):
-        return _refined(fit, search, points[at])
+        return _refined(fit, search, points[at], goal)
 
     for at, state in zip(chosen, search.in_threads(refined, chosen, is_exact=True), strict=True):
         yield fit.finished(state, rough[at].size)
@@ -180,10 +180,11 @@ def sampled(fit):
     return search.pilot(_PILOT_ROWS, fit.random_state)
 
 
-def _refined(fit, search, point):
+def _refined(fit, search, point, goal=None):
     """Return the state of a point after refits of its nodes and exact passes over all rows.
 
-    `search` is an evaluator over the rows of ``fit.search``, perhaps with caches of its own.
+    `search` is an evaluator over the rows of ``fit.search``, perhaps with caches of its own. With a
+    goal, the exact passes lower the value by which it chooses; otherwise they keep about the size.
     """
     state = point.state
     if sampled(fit) is not fit.search:
@@ -192,7 +193,9 @@ def _refined(fit, search, point):
     if not search.settings.relax:
         return state
     state = refit(search, state, point.lambda_)
-    return optimize_exact(search, state, penalty_per_parameter(search.problem, state))
+    if goal is None:
+        return optimize_exact(search, state, penalty_per_parameter(search.problem, state))
+    return optimize_exact(search, state, Criterion.from_goal(goal, search.problem, state).price)
 
 
 def _finished(fit, point):
@@ -463,7 +466,7 @@ def better_states(fit, state, lambda_, goal, effort, rivals=()):
     goal : Goal
     effort : Effort
     rivals : sequence of Tree
-        Larger trees, which can be better after they are pruned to the limit of the goal.
+        Further trees. Larger ones can be better after they are pruned to the limit of the goal.
 
     Yields
     ------
@@ -474,9 +477,7 @@ def better_states(fit, state, lambda_, goal, effort, rivals=()):
         return
     rows = search.original
     own = rows.take(state, search)  # without noisy copies
-    criterion = Criterion.from_goal(
-        goal, rows.problem, penalty_per_parameter(search.problem, state)
-    )
+    criterion = Criterion.from_goal(goal, rows.problem, own)
     share = state.inertia / own.inertia if own.inertia > 0 else 1.0
     terms = (criterion.over(share), effort, rivals, fit.random_state)
     found = improvements(search, state, lambda_, *terms)
@@ -486,9 +487,10 @@ def better_states(fit, state, lambda_, goal, effort, rivals=()):
             yield own
     # The search may have used noisy copies of the rows. On the original rows, the result must
     # be at least as good as axis-aligned trees.
-    for other in [] if rows is search else rows.single_features(own):
-        is_larger = other.n_parameters > own.n_parameters or other.n_leaves > search.limits()[0]
-        if not is_larger and is_better(criterion, other, own):
+    others = [] if rows is search else rows.single_features(own)
+    others = [other for other in others if other.n_parameters <= own.n_parameters]
+    for other in [*map(rows.evaluate, rivals), *others]:
+        if other.n_leaves <= search.limits()[0] and is_better(criterion, other, own):
             own = other
             yield own
 
@@ -505,7 +507,8 @@ def improvements(search, state, lambda_, criterion, effort, rivals, random_state
         It compares trees.
     effort : Effort
     rivals : sequence of Tree
-        Larger trees, which can be better after they are pruned to the limit of the criterion.
+        Further trees. Larger ones can be better after they are pruned to the limit of the
+        criterion.
     random_state : int, RandomState instance or None
 
     Yields
@@ -637,34 +640,49 @@ def is_better(criterion, state, other):
 class Criterion:
     """Selection criterion of a search: compares states, and prunes a state to a limit.
 
-    Without a limit, states are compared by cost plus a penalty per parameter. With a limit of
-    parameters they are compared by cost, and with a limit of cost by the number of parameters. A
-    state beyond the limit has an infinite value.
+    If the goal is the knee, states are compared by its value. With a limit of parameters they are
+    compared by cost, and with a limit of cost by the number of parameters. A state beyond the limit
+    has an infinite value. Without a goal, states are compared by cost plus a penalty per parameter.
 
     Parameters
     ----------
     price : float
-        Penalty per parameter. With a limit it is the penalty at which pruning starts.
+        Penalty per parameter. At the knee it is the change of its value by one parameter, and with
+        a limit it is the penalty at which pruning starts.
+    percent : float
+        One percent of the cost of the free clustering.
+    n_clusters : int, optional
+        It is given if the goal is the knee.
     most_parameters : int, optional
     most_cost : float, optional
     """
 
     price: float
+    percent: float
+    n_clusters: int | None
     most_parameters: int | None = None
     most_cost: float | None = None
 
     @classmethod
-    def from_goal(cls, goal, problem, price):
-        """Return the criterion of a goal for the rows of a problem; `price` is per parameter."""
-        most_cost = None
+    def from_goal(cls, goal, problem, state):
+        """Return the criterion of a goal for the rows of a problem, near a state of these rows."""
+        most_cost, n_clusters = None, None if goal.is_limit else goal.n_clusters
         if goal.limits_cost:
             most_cost = problem.cost_at(goal.max_cost_increase + ROUNDING)
-        return cls(price, goal.max_parameters, most_cost)
+        price, least = penalty_per_parameter(problem, state), _FLOOR * problem.mismatch_cost
+        percent = max(problem.cost_at(1) - problem.cost_at(0), least)
+        if n_clusters is not None and state.n_leaves > 1:
+            size = state.n_parameters
+            slope = knee_value(0, size, n_clusters) - knee_value(0, size - 1, n_clusters)
+            most = max(problem.undivided_cost - state.inertia, least) / size
+            price = min(percent * slope, _MOST_SHARE * most)
+        return cls(price, percent, n_clusters, goal.max_parameters, most_cost)
 
     def over(self, share):
         """Return the criterion for other rows, whose cost is `share` times that of these rows."""
         most_cost = None if self.most_cost is None else share * self.most_cost
-        return replace(self, price=share * self.price, most_cost=most_cost)
+        terms = {"price": share * self.price, "percent": share * self.percent}
+        return replace(self, **terms, most_cost=most_cost)
 
     def value(self, state):
         """Return the number by which the search compares states: less is better.
@@ -675,7 +693,9 @@ class Criterion:
         if self.most_parameters is not None:
             return state.inertia if size <= self.most_parameters else np.inf
         if self.most_cost is None:
-            return state.score(self.price)
+            if self.n_clusters is None:
+                return state.score(self.price)
+            return state.inertia + self.percent * knee_value(0, size, self.n_clusters)
         if state.inertia > self.most_cost:
             return np.inf
         # Among states of equal size the cost decides.

@@ -109,8 +109,9 @@ class Settings:
     knee of a path, or None if the algorithm follows no path.
     `most_leaves` and `most_depth` are None if the parameters set no limit. `size_limit` is
     the largest number of leaves on a path of axis-aligned trees, or None if it is that of the
-    initial trees. `max_features` is the largest number of features of an oblique test, or None.
-    `start_of_size` returns the builder of initial trees for a number of leaves.
+    initial trees; `is_limited` is whether the user has set it. `max_features` is the largest number
+    of features of an oblique test, or None. `start_of_size` returns the builder of initial trees
+    for a number of leaves. `parameters` are those of the estimator.
     """
 
     objective: Objective
@@ -129,6 +130,7 @@ class Settings:
     validation: Any
     most_leaves: int | None
     size_limit: int | None
+    is_limited: bool
     start_of_size: Callable[[int], InitialTree]
     most_depth: int | None
     relax: bool
@@ -137,6 +139,7 @@ class Settings:
     effort: Effort
     n_copies: int
     n_jobs: int
+    parameters: dict
     exact: ClassVar[NodeSolver] = Exact()
 
     @classmethod
@@ -164,7 +167,8 @@ class Settings:
         direct = algorithm.direct_form or _WITHOUT
         solver = _node_solver(algorithm, kind)
         has_direct_passes = algorithm.direct_form is not None
-        goal = Goal(parameters["max_parameters"], parameters["max_cost_increase"])
+        limits = parameters["max_parameters"], parameters["max_cost_increase"]
+        goal = Goal(*limits, parameters["n_clusters"])
         lambda_ = _lambda(parameters, goal, kind, algorithm)
         if not goal.is_limit and (lambda_ is not None or not algorithm.is_direct):
             goal = None
@@ -195,8 +199,10 @@ class Settings:
             n_copies=_n_copies(direct),
             n_init=algorithm.n_init,
             n_jobs=n_jobs,
+            parameters=parameters,
             max_leaves=parameters["max_leaves"],
             size_limit=_size_limit(parameters, goal, depth_is_given),
+            is_limited=depth_is_given or not _starts_at_any_size(parameters["init"]),
             start_of_size=partial(_start, parameters, kind, objective, is_capped),
             validation=parameters["validation"],
         )
@@ -219,6 +225,15 @@ class Settings:
     def searches(self):
         """Whether a fit searches for better structures of the tree."""
         return self.relax and self.effort is not EFFORTS["none"]
+
+    def with_axis(self, goal):
+        """Return the settings of a fit of axis-aligned trees to the same rows, with a goal."""
+        parameters = self.parameters | {"split": "axis", "init": "auto", "depth": "auto"}
+        parameters["max_cost_increase"], parameters["validation"] = None, None
+        parameters["max_parameters"] = goal.max_parameters
+        direct = self.algorithm.direct_form
+        direct = DirectForm(search=direct.search, copies=direct.copies)
+        return Settings.of(parameters | {"algorithm": direct}, self.n_jobs)
 
     def limited(self, n_leaves):
         """Return the settings of a fit of an axis-aligned tree of at most `n_leaves` leaves."""

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
 
@@ -68,22 +69,16 @@ def fake(cost, size, n_clusters=3):
     return SimpleNamespace(cost_increase_=cost, tree_=tree)
 
 
-def test_knee_prefers_trees_that_keep_clusters():
-    models = [fake(3.0, 37, 4), fake(3.0, 19, 4), fake(0.0, 9, 3)]
-    assert knee(models) is models[1]
-    assert knee([*models, fake(0.0, 9, 4)]) is not models[1]
-    assert knee(models, max_parameters=9) is models[2]
-
-
-def test_knee_is_the_nearest_corner_of_logarithms():
+def test_knee_is_the_least_sum_of_cost_and_squared_size():
     rng = np.random.default_rng(0)
-    for _ in range(20):
-        costs, sizes = rng.lognormal(0, 2, 7), rng.permutation(np.geomspace(9, 900, 7)).astype(int)
-        y, x = np.log(1 + costs), np.log(sizes)
-        corner = (x - x.min()) / (x.max() - x.min()) + (y - y.min()) / (y.max() - y.min())
-        models = [fake(*pair) for pair in zip(costs, sizes, strict=True)]
-        corner[(y > np.log(4)) & (y.min() <= np.log(4))] = np.inf  # at most 3 %, if there are such
-        assert knee(models) is models[corner.argmin()]
+    for k in (2, 3, 10, 100):
+        costs, sizes = rng.lognormal(0, 2, 7), rng.integers(3, 30 * k, 7)
+        models = [fake(*pair, k) for pair in zip(costs, sizes, strict=True)]
+        value = costs + (sizes / (6 * k - 4)) ** 2
+        assert knee(models) is models[value.argmin()]
+        # Neither the order nor a tree that is worse than another one changes the choice.
+        worse = fake(models[value.argmin()].cost_increase_ + 0.1, sizes.max(), k)
+        assert knee([worse, *models[::-1]]) is models[value.argmin()]
 
 
 def test_least_cost_within_a_size_and_least_size_within_a_cost():
@@ -328,3 +323,44 @@ def test_a_limit_of_parameters_uses_its_room():
         for most in (10, 40)
     ]
     assert costs[1] < 0.1 < costs[0]
+
+
+@pytest.mark.parametrize("limit", ["max_parameters", "max_cost_increase"])
+@pytest.mark.parametrize("seed", range(3))
+def test_within_a_limit_oblique_trees_are_no_worse_than_axis_aligned_ones(limit, seed):
+    """An oblique tree may test single features."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(3, 6))
+    X = rng.normal(size=(150, 4)) + 3 * rng.normal(size=(k, 4))[rng.integers(k, size=150)]
+    terms = {"reference": KMeans(k, n_init=3, random_state=seed).fit(X), "random_state": seed}
+    value = 3 * k - 2 + int(rng.integers(k)) if limit == "max_parameters" else 8.0
+    oblique, axis = (
+        TAOClustering(k, split=split, **{limit: value}, **terms).fit(X)
+        for split in ("oblique", "axis")
+    )
+    if limit == "max_parameters":
+        assert oblique.tree_.n_parameters <= value
+        assert oblique.cost_increase_ <= axis.cost_increase_ + 1e-9
+    else:
+        assert oblique.cost_increase_ <= value
+        assert oblique.tree_.n_parameters <= axis.tree_.n_parameters
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("split", ["oblique", "axis"])
+def test_the_default_size_hardly_depends_on_the_seed(split):
+    X = DIGITS[:1000]
+    sizes = [
+        TAOClustering(10, split=split, random_state=seed).fit(X).tree_.n_parameters
+        for seed in range(4)
+    ]
+    assert max(sizes) <= 1.4 * min(sizes)
+
+
+def test_the_default_of_axis_aligned_trees_has_no_largest_number_of_leaves():
+    X = np.random.default_rng(0).uniform(size=(400, 1)).cumsum(axis=0)
+    X = np.column_stack([X, X[:, 0] % 7])
+    model = TAOClustering(20, split="axis", random_state=0).fit(X)
+    assert model.tree_.n_leaves > 32
+    limited = TAOClustering(20, split="axis", depth=5, random_state=0).fit(X)
+    assert limited.tree_.n_leaves <= 32
