@@ -22,12 +22,12 @@ from sklearn.cluster import KMeans
 from benchmarks.datasets import DATASETS, load
 from benchmarks.evidence.pages.words import averaged, markdown
 from tao_cluster import DirectForm, TAOClustering
-from tao_cluster.optimize import oblique
+from tao_cluster.optimize import last_passes
 
 
 def without_exact_passes():
     """Return a context in which trees are not refitted to the true cost."""
-    return mock.patch.object(oblique, "optimize_exact", lambda search, state, *_, **__: state)
+    return mock.patch.object(last_passes, "optimize_exact", lambda search, state, *_, **__: state)
 
 
 STEPS = {

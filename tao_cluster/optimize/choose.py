@@ -4,7 +4,7 @@ A fit looks at trees of several sizes, and :func:`choose` returns one of them. P
 use limits only to look near them. Whether a tree is within a limit is decided by :class:`Goal`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -115,6 +115,10 @@ class Goal:
     def is_limit(self):
         """Whether the size or the cost is limited."""
         return self.limits_size or self.limits_cost
+
+    def for_clusters(self, n_clusters):
+        """Return the goal for a number of clusters."""
+        return replace(self, n_clusters=n_clusters)
 
     def has_room_for(self, tree):
         """Return whether a tree or state is within the limit of parameters; True without one."""

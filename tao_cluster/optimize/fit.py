@@ -83,7 +83,7 @@ def fit_tree(problem, settings, random_state, on_record=None):
     # This comes first, because it needs much memory, and later steps keep memory in use.
     range_ = range_of_lambda(problem, settings)
     fit = Fit.over(problem, settings, random_state, History.with_callback(on_record))
-    goal, found = settings.goal or Goal(), {}
+    goal, found = _goal(problem, settings), {}
     try:
         if settings.goal is None:
             fit.candidates.append(_at_lambda(fit))
@@ -102,6 +102,11 @@ def fit_tree(problem, settings, random_state, on_record=None):
     warn_unsolved(fit.search)
     warn_choice(problem, settings, chosen, fit.costs_along_lambda(), range_)
     return _published(fit, chosen, **found)
+
+
+def _goal(problem, settings):
+    """Return the goal of the settings for a problem; without one, lambda or the size is given."""
+    return Goal() if settings.goal is None else settings.goal.for_clusters(problem.n_clusters)
 
 
 def _at_lambda(fit):
@@ -133,7 +138,7 @@ def _size_by_validation(fit):
         What the tree of all rows is chosen by: a limit of cost applies to the held-out rows only.
     """
     problem, settings = fit.rows.problem, fit.search.settings
-    goal, seen = settings.goal, problem.training_part()
+    goal, seen = _goal(problem, settings), problem.training_part()
     part = Fit.over(seen, settings, fit.random_state, fit.search.history)
     part.unseen = problem.validation_part(seen.free.centers)
     part.extend(fit.kind.path(part, goal))

@@ -167,8 +167,7 @@ class Settings:
         direct = algorithm.direct_form or _WITHOUT
         solver = _node_solver(algorithm, kind)
         has_direct_passes = algorithm.direct_form is not None
-        limits = parameters["max_parameters"], parameters["max_cost_increase"]
-        goal = Goal(*limits, parameters["n_clusters"])
+        goal = Goal(parameters["max_parameters"], parameters["max_cost_increase"])
         lambda_ = _lambda(parameters, goal, kind, algorithm)
         if not goal.is_limit and (lambda_ is not None or not algorithm.is_direct):
             goal = None

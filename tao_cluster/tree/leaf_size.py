@@ -52,9 +52,10 @@ class LeafSize:
         """Return a value of `min_samples_leaf` for a builder that only knows the weights of rows.
 
         The builder counts each distinct row once, so that a number of rows is turned into a share
-        if the weights are the numbers of equal rows. Otherwise its trees may be smaller.
+        if the weights are in proportion to the numbers of equal rows. Otherwise its trees may be
+        smaller.
         """
-        if np.array_equal(self.units, weight):
+        if np.allclose(self.units * weight.sum(), weight * self.units.sum(), rtol=TIE, atol=0.0):
             return float(min(self.least / self.units.sum(), 0.5))
         return self.minimum
 

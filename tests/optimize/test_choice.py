@@ -209,13 +209,13 @@ def test_both_remedies_for_an_unused_validation_work(options):
 
 
 def test_warnings_keep_the_other_settings_of_the_algorithm(rng):
-    X = rng.normal(size=(300, 8))
-    algorithm = DirectForm(n_init=1, max_rows=250, search="none")
-    model = TAOClustering(20, depth=5, random_state=0, algorithm=algorithm)
+    X = rng.normal(size=(600, 8))
+    algorithm = DirectForm(n_init=1, max_rows=550, search="none")
+    model = TAOClustering(40, depth=6, random_state=0, algorithm=algorithm)
     with pytest.warns(UserWarning, match="more initial trees") as caught:
         model.fit(X)
     code = re.search(r"algorithm=(DirectForm\(.*?\)),", str(caught[0].message))[1]
-    assert eval(code) == DirectForm(n_init=2, max_rows=250, search="none")  # noqa: S307
+    assert eval(code) == DirectForm(n_init=2, max_rows=550, search="none")  # noqa: S307
 
 
 # ---------------------------------------------------------------- rows that a fit has not seen
@@ -358,9 +358,8 @@ def test_the_default_size_hardly_depends_on_the_seed(split):
 
 
 def test_the_default_of_axis_aligned_trees_has_no_largest_number_of_leaves():
-    X = np.random.default_rng(0).uniform(size=(400, 1)).cumsum(axis=0)
-    X = np.column_stack([X, X[:, 0] % 7])
-    model = TAOClustering(20, split="axis", random_state=0).fit(X)
+    X = np.random.default_rng(0).normal(size=(400, 8))
+    model = TAOClustering(12, split="axis", random_state=0).fit(X)
     assert model.tree_.n_leaves > 32
-    limited = TAOClustering(20, split="axis", depth=5, random_state=0).fit(X)
+    limited = TAOClustering(12, split="axis", depth=5, random_state=0).fit(X)
     assert limited.tree_.n_leaves <= 32
