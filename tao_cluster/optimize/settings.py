@@ -161,6 +161,8 @@ class Settings:
         objective = resolve(parameters["objective"], OBJECTIVES, Objective)
         depth_is_given = parameters["depth"] != "auto"
         parameters = {**parameters, "depth": _resolved_depth(parameters, objective)}
+        if objective.explains_labels:
+            parameters["n_clusters"] = 1  # the labels determine their number
         algorithm = resolve(parameters["algorithm"], ALGORITHMS)
         if parameters["algorithm"] == "published":
             algorithm, kind, parameters["init"] = _published(kind, parameters["init"])

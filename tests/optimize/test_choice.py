@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -208,14 +209,22 @@ def test_both_remedies_for_an_unused_validation_work(options):
             assert remedy == "validation."
 
 
-def test_warnings_keep_the_other_settings_of_the_algorithm(rng):
-    X = rng.normal(size=(600, 8))
-    algorithm = DirectForm(n_init=1, max_rows=550, search="none")
-    model = TAOClustering(40, depth=6, random_state=0, algorithm=algorithm)
+@pytest.mark.parametrize("has_reference", [False, True])
+def test_warnings_of_a_high_cost_name_remedies_and_keep_other_settings(has_reference):
+    turn = np.array([[0.88, -0.48], [0.48, 0.88]])
+    centers = np.array([(a, b) for a in range(5) for b in range(5)]) @ turn
+    X = np.repeat(centers, 20, axis=0) + np.random.default_rng(1).normal(0, 0.15, (500, 2))
+    algorithm = DirectForm(n_init=1, max_rows=250, search="none", relax=False)
+    model = TAOClustering(25, depth=5, random_state=0, algorithm=algorithm)
+    model.set_params(reference=centers if has_reference else None)
     with pytest.warns(UserWarning, match="more initial trees") as caught:
         model.fit(X)
-    code = re.search(r"algorithm=(DirectForm\(.*?\)),", str(caught[0].message))[1]
-    assert eval(code) == DirectForm(n_init=2, max_rows=550, search="none")  # noqa: S307
+    text = str(caught[0].message)
+    assert model.cost_increase_ > 10
+    assert "max_cost_increase=5" in text
+    assert ("objective='labels'" in text) == has_reference
+    code = re.search(r"algorithm=(DirectForm\(.*?\)),", text)[1]
+    assert eval(code) == replace(algorithm, n_init=2)  # noqa: S307
 
 
 # ---------------------------------------------------------------- rows that a fit has not seen
@@ -346,6 +355,14 @@ def test_within_a_limit_oblique_trees_are_no_worse_than_axis_aligned_ones(limit,
         assert oblique.tree_.n_parameters <= axis.tree_.n_parameters
 
 
+@pytest.mark.parametrize("split", ["oblique", "axis"])
+def test_for_labels_the_size_does_not_depend_on_the_number_of_clusters(split):
+    X, labels = FEW, load_digits().target[::3]
+    terms = {"objective": "labels", "split": split, "random_state": 0}
+    trees = [TAOClustering(k, **terms).fit(X, labels).tree_ for k in (2, 40)]
+    assert trees[0] == trees[1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_the_default_size_hardly_depends_on_the_seed(split):
@@ -359,7 +376,7 @@ def test_the_default_size_hardly_depends_on_the_seed(split):
 
 def test_the_default_of_axis_aligned_trees_has_no_largest_number_of_leaves():
     X = np.random.default_rng(0).normal(size=(400, 8))
-    model = TAOClustering(12, split="axis", random_state=0).fit(X)
+    model = TAOClustering(20, split="axis", random_state=0).fit(X)
     assert model.tree_.n_leaves > 32
-    limited = TAOClustering(12, split="axis", depth=5, random_state=0).fit(X)
+    limited = TAOClustering(20, split="axis", depth=5, random_state=0).fit(X)
     assert limited.tree_.n_leaves <= 32
