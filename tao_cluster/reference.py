@@ -113,9 +113,11 @@ def free_clustering(
         centers = given_centers(reference, rows, sample_weight, objective)
     expected = (n_clusters, rows.shape[1])
     if centers.shape != expected:
+        is_other_number = centers.ndim == 2 and centers.shape[1] == expected[1]
+        remedy = f" Use n_clusters={len(centers)}." if is_other_number else ""
         raise ValueError(
             f"The reference must have n_clusters={n_clusters} centres with {expected[1]} "
-            f"features; it has centres of shape {centers.shape}."
+            f"features; it has centres of shape {centers.shape}.{remedy}"
         )
     labels = nearest_center(objective, data, centers)
     if reference is None and objective.stops_early:

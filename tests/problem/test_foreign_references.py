@@ -1,5 +1,7 @@
 """References that were fitted to other data, and pipelines that end in a clusterer."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -286,3 +288,16 @@ def test_nested_and_half_fitted_pipelines():
     assert IMM(3, reference=nested).fit(X).tree_ == IMM(3, reference=pipeline()).fit(X).tree_
     with pytest.raises(ValueError, match="whose KMeans is fitted, but whose transformers are not"):
         IMM(3, reference=make_pipeline(StandardScaler(), kmeans(SCALED))).fit(X)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [kmeans(X, 5), kmeans(X, 5).cluster_centers_, AgglomerativeClustering(5)],
+    ids=["fitted", "centres", "to fit"],
+)
+def test_a_reference_of_another_number_of_clusters_names_the_number(reference):
+    for model in (IMM(3), TAOClustering(3, random_state=0)):
+        with pytest.raises(ValueError, match=r"Use n_clusters=5\.") as caught:
+            model.set_params(reference=reference).fit(X)
+        remedy = int(re.search(r"n_clusters=(\d+)\.$", str(caught.value))[1])
+        assert model.set_params(n_clusters=remedy).fit(X).free_labels_.max() == 4
