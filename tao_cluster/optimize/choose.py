@@ -15,6 +15,8 @@ from ..tree import Tree
 # Smaller differences of cost increases (in percent) are rounding errors.
 _DECIMALS = 9
 ROUNDING = 10.0**-_DECIMALS
+# At the knee, trees with less than this share of the largest number of clusters come last.
+_LEAST_CLUSTERS = 0.98
 # Last passes divide the number of parameters of a tree of a path by about this.
 _SHRINKAGE = 1.2
 # Before its last passes, a tree is far from a limit if it has more than this multiple of the
@@ -164,7 +166,9 @@ class Goal:
         if self.n_clusters is None:
             return np.lexsort((sizes, costs))
         value = knee_value(costs, sizes / (_SHRINKAGE if is_rough else 1.0), self.n_clusters)
-        return np.lexsort((sizes, np.round(value, _DECIMALS)))
+        n_clusters = np.array([tree.n_clusters for tree in trees])
+        loses = n_clusters < _LEAST_CLUSTERS * n_clusters.max()
+        return np.lexsort((sizes, np.round(value, _DECIMALS), loses))
 
     def prefers(self, other, chosen):
         """Return whether a candidate suits the goal better than the chosen one.
@@ -238,7 +242,8 @@ def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None
     Notes
     -----
     Without a limit the knee is returned: the model with the least sum of the cost increase in
-    percent and of (parameters / (6 k - 4))^2, for k clusters.
+    percent and of (parameters / (6 k - 4))^2, for k clusters, among the models that have at least
+    98 % of the largest number of clusters.
 
     Raises
     ------

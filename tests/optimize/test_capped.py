@@ -22,7 +22,7 @@ COMBINATIONS = {
     "knee": lambda cap: {"algorithm": direct(cap)},
     "lambda": lambda cap: {"algorithm": direct(cap), "lambda_": 10.0},
     "limit of size": lambda cap: {"algorithm": direct(cap), "max_parameters": 30},
-    "limit of cost": lambda cap: {"algorithm": direct(cap), "max_cost_increase": 4.0},
+    "limit of cost": lambda cap: {"algorithm": direct(cap), "max_cost_increase": 1.0},
     "no refits": lambda cap: {"algorithm": direct(cap, relax=False), "lambda_": 10.0},
     "voronoi": lambda cap: {"algorithm": direct(cap), "lambda_": 10.0, "init": "bisecting"},
     "small leaves": lambda cap: {
