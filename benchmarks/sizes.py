@@ -27,6 +27,7 @@ from tao_cluster import TAOClustering
 _SETS = [
     *("iris", "wine", "breast_cancer", "digits", "anuran", "mice", "fifa19", "avila", "letter"),
     *("bodies", "concrete", "olive", "cells", "college"),
+    *("ames", "boston", "biopsy", "hawks", "houses", "leaves"),
 ]
 # Numbers of clusters of data sets for which that of `benchmarks.datasets` is 2 or 3, or missing.
 _N_CLUSTERS = {"wine": 4, "breast_cancer": 5, "bodies": 5, "concrete": 6, "olive": 5, "cells": 6}

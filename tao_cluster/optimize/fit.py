@@ -43,8 +43,8 @@ from .tree_step import TreeStep
 # limit of size or cost, because several trees then need the passes.
 _N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 # With a limit, oblique trees of at most this many parameters per cluster are compared with the
-# axis-aligned tree of the same size. Larger ones have been better in all comparisons.
-_MOST_PER_CLUSTER = 5
+# axis-aligned tree of the same size. Larger ones are better without this.
+_MOST_PER_CLUSTER = 6
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
 INTERRUPTED = "Interrupted; the best so far is kept."
 
