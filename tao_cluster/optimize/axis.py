@@ -84,7 +84,7 @@ def path(fit, goal):
     elif goal.limits_cost:
         yield from _within_cost(fit, goal)
     elif goal.limits_size:
-        found, most = {}, min(_sizes(fit)[1], _most_leaves_of(goal))
+        found, most = {}, min(_sizes(fit)[1], most_leaves_of(goal))
         for n_leaves in range(max(1, most - _N_NEAR + 1), most):
             _best_at(fit, n_leaves, found)  # grown to the limit, it can be the best tree there
         yield _at(fit, max(1, most), found)
@@ -97,6 +97,11 @@ def path(fit, goal):
 def at_size(fit, n_leaves):
     """Return the tree of at most `n_leaves` leaves after a complete search, as a Candidate."""
     return _at(fit, n_leaves, {})
+
+
+def rough_at(fit, n_leaves):
+    """Return a tree of at most `n_leaves` leaves without a search, as a Candidate."""
+    return _grown(fit, n_leaves, {})
 
 
 def per_size(fit, sizes=None):
@@ -156,12 +161,12 @@ def shrunk(fit, chosen, goal, max_leaves=None):
     """Return a candidate pruned to at most `max_parameters` and `max_leaves`."""
     search = fit.search
     most = [] if max_leaves is None else [max_leaves]
-    most += [_most_leaves_of(goal)] if goal.limits_size else []
+    most += [most_leaves_of(goal)] if goal.limits_size else []
     tree = pruned_to(search, search.evaluate(chosen.tree), max(1, min(most)))
     return fit.finished(search.evaluate(tree), chosen.size)
 
 
-def _most_leaves_of(goal):
+def most_leaves_of(goal):
     """Return the most leaves within a limit of parameters: a tree of L leaves has 3 L - 2."""
     return (goal.max_parameters + 2) // 3
 

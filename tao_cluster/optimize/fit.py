@@ -43,8 +43,9 @@ from .tree_step import TreeStep
 # limit of size or cost, because several trees then need the passes.
 _N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 # With a limit, oblique trees of at most this many parameters per cluster are compared with the
-# axis-aligned tree of the same size. Larger ones are better without this.
-_MOST_PER_CLUSTER = 6
+# axis-aligned tree of the same size. Larger ones are better without this. So are trees that cost
+# less than this share of the cost of an axis-aligned tree before the search, which takes long.
+_MOST_PER_CLUSTER, _CLEARLY_LESS = 6, 0.5
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
 INTERRUPTED = "Interrupted; the best so far is kept."
 
@@ -329,7 +330,7 @@ class Fit:
         """Return a list of the axis-aligned tree that the chosen oblique tree has to beat.
 
         An oblique tree may test single features, so within a limit it should never be worse. The
-        list is empty without a limit, if trees are large, because oblique ones are better then, or
+        list is empty without a limit, if trees are large or the oblique tree is clearly better, or
         if there is no search for better trees.
         """
         settings, problem = self.search.settings, self.rows.problem
@@ -337,10 +338,16 @@ class Fit:
         is_small = 1 < most <= _MOST_PER_CLUSTER * problem.n_clusters
         if not (goal.is_limit and is_small and settings.is_oblique and settings.searches):
             return []
-        goal = Goal(max_parameters=most, n_clusters=problem.n_clusters)
-        terms = (problem, settings.with_axis(goal), self.random_state, History())
-        found = list(axis.path(fit := Fit.over(*terms), goal))
-        return [choose(found, goal, settings.max_leaves, fit.shrunk).tree]
+        limit = Goal(max_parameters=most, n_clusters=problem.n_clusters)
+        fit = Fit.over(problem, settings.with_axis(limit), self.random_state, History())
+        n_leaves = axis.most_leaves_of(limit)
+        rough = axis.rough_at(fit, n_leaves)
+        cost = self.chosen.cost if goal.limits_size else goal.max_cost_increase
+        if cost < _CLEARLY_LESS * rough.cost:
+            return []
+        # A limit of cost has many sizes to try; one search at the largest of them has to be enough.
+        found = axis.path(fit, limit) if goal.limits_size else [axis.at_size(fit, n_leaves)]
+        return [choose(found, limit, settings.max_leaves, fit.shrunk).tree]
 
     def end_early(self, goal):
         """Choose the best tree so far after an interrupt; raise again if there is none."""
