@@ -44,8 +44,9 @@ from .tree_step import TreeStep
 _N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 # With a limit, oblique trees of at most this many parameters per cluster are compared with the
 # axis-aligned tree of the same size. Larger ones are better without this. So are trees that cost
-# less than this share of the cost of an axis-aligned tree before the search, which takes long.
-_MOST_PER_CLUSTER, _CLEARLY_LESS = 6, 0.5
+# much less than an axis-aligned tree before the search, which takes long: less by this share of its
+# cost, and by this percentage of the cost of the free clustering.
+_MOST_PER_CLUSTER, _CLEARLY_LESS = 6, (0.5, 1.0)
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
 INTERRUPTED = "Interrupted; the best so far is kept."
 
@@ -343,7 +344,7 @@ class Fit:
         n_leaves = axis.most_leaves_of(limit)
         rough = axis.rough_at(fit, n_leaves)
         cost = self.chosen.cost if goal.limits_size else goal.max_cost_increase
-        if cost < _CLEARLY_LESS * rough.cost:
+        if rough.cost - cost > max(_CLEARLY_LESS[0] * rough.cost, _CLEARLY_LESS[1]):
             return []
         # A limit of cost has many sizes to try; one search at the largest of them has to be enough.
         found = axis.path(fit, limit) if goal.limits_size else [axis.at_size(fit, n_leaves)]
