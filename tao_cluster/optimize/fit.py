@@ -331,10 +331,11 @@ class Fit:
         """Return a list of the axis-aligned tree that the chosen oblique tree has to beat.
 
         An oblique tree may test single features, so within a limit it should never be worse. The
-        list is empty without a limit, if trees are large or the oblique tree is clearly better, or
-        if there is no search for better trees.
+        list is empty without a limit, if trees are large or the oblique tree is clearly better, if
+        there is no search for better trees, or if the tree is deeper than the user allows. Many
+        rows are sampled, as on a path.
         """
-        settings, problem = self.search.settings, self.rows.problem
+        settings, problem = self.search.settings, self.kind.sampled(self).original.problem
         most = goal.max_parameters if goal.limits_size else self.chosen.tree.n_parameters - 1
         is_small = 1 < most <= _MOST_PER_CLUSTER * problem.n_clusters
         if not (goal.is_limit and is_small and settings.is_oblique and settings.searches):
@@ -348,7 +349,8 @@ class Fit:
             return []
         # A limit of cost has many sizes to try; one search at the largest of them has to be enough.
         found = axis.path(fit, limit) if goal.limits_size else [axis.at_size(fit, n_leaves)]
-        return [choose(found, limit, settings.max_leaves, fit.shrunk).tree]
+        tree = choose(found, limit, settings.max_leaves, fit.shrunk).tree
+        return [] if settings.forbids_depth_of(tree) else [tree]
 
     def end_early(self, goal):
         """Choose the best tree so far after an interrupt; raise again if there is none."""

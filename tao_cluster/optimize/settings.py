@@ -227,6 +227,10 @@ class Settings:
         """Whether a fit searches for better structures of the tree."""
         return self.relax and self.effort is not EFFORTS["none"]
 
+    def forbids_depth_of(self, tree):
+        """Return whether a tree is deeper than `depth`; depth="auto" is no limit."""
+        return self.is_limited and self.most_depth is not None and tree.max_depth > self.most_depth
+
     def with_axis(self, goal):
         """Return the settings of a fit of axis-aligned trees to the same rows, with a goal."""
         parameters = self.parameters | {"split": "axis", "init": "auto", "depth": "auto"}

@@ -322,15 +322,16 @@ class Evaluator:
         """Return a list of states of axis-aligned trees, with which an oblique tree competes.
 
         If the trees of CART cost much more than the tree of `state`, other builders are not tried.
+        Trees that are deeper than the user allows do not compete.
         """
         if self.original is not self:
             found = self.original.single_features(self.original.take(state, self))
             return [self.take(other, self.original) for other in found]
         free, found = self.problem.free.inertia, self._from_cart
         excess = max(state.inertia - free, _SMALL_EXCESS * free)
-        if min(other.inertia for other in found) - free > _FAR * excess:
-            return found
-        return self._from_builders + found
+        if min(other.inertia for other in found) - free <= _FAR * excess:
+            found = self._from_builders + found
+        return [other for other in found if not self.settings.forbids_depth_of(other.tree)]
 
     @cached_property
     def _from_cart(self):
