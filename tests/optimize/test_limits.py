@@ -89,6 +89,17 @@ def test_a_limit_holds_or_one_warning_says_why_not(seeds):
         assert len(set(messages)) == len(messages), (seed, messages)
 
 
+@pytest.mark.filterwarnings("ignore:The tree")
+@pytest.mark.parametrize("limit", [{"max_parameters": 22}, {"max_cost_increase": 20}, {}])
+def test_a_given_depth_is_the_largest_one_of_an_oblique_tree(limit):
+    """Axis-aligned trees, with which it competes, can be deeper."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(150, 3)) + 2 * rng.normal(size=(8, 3))[rng.integers(8, size=150)]
+        model = TAOClustering(8, depth=3, random_state=0, **limit).fit(X)
+        assert model.tree_.max_depth <= 3
+
+
 # ---------------------------------------------------------------- noisy copies
 
 
