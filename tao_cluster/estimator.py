@@ -114,9 +114,9 @@ class TAOClustering(TreeClustering):
         in the same way, unless `max_leaves` or a tree in `init` sets the size.
     depth : "auto" or int >= 0, default="auto"
         Depth of the initial tree, which has at most 2 ** depth leaves. "auto" is 5, or one more
-        than a tree with one leaf per cluster needs (8 for 100 clusters). An oblique tree is never
-        deeper than a number that is given; with "auto" it can be. For axis-aligned trees a number
-        only limits the leaves, to the larger of 2 ** depth and `n_clusters`; "auto" sets no limit.
+        than a tree with one leaf per cluster needs (8 for 100 clusters). A number is also the
+        largest depth of oblique trees, and axis-aligned trees have at most 2 ** depth leaves, or
+        `n_clusters` if that is more. "auto" does not limit the result.
     max_leaves : int, optional
         Maximum number of leaves. Axis-aligned trees get that many leaves if each reduces the cost.
     max_parameters : int, optional

@@ -43,9 +43,9 @@ def best_of_starts(estimator, rows, sample_weight, n_jobs):
     compared on a sample, in which each row is drawn with probability 1/2 in proportion to its
     weight, and otherwise in proportion to its weight times its squared distance to the mean
     (lightweight coresets, Bachem, Lucic & Krause 2018), so that distant rows are not overlooked.
-    The best two starts are then continued on all rows. If rows are an array and
-    rounding errors do not matter, all this is done in single precision, and the best result is
-    continued in double precision.
+    The best two starts are then continued on all rows. If rows are an array and rounding errors do
+    not matter, all this is done in single precision, and the best result is continued in double
+    precision.
 
     Parameters
     ----------

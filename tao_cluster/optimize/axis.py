@@ -263,18 +263,18 @@ def _to_knee(fit, goal, found):
 
     If no parameter limits the size, they may have more leaves than those of the grid.
     """
-    rough, best, (_, most) = [], None, _sizes(fit)
+    rough, best, (_, most) = [], 0, _sizes(fit)
     beyond = () if fit.search.settings.is_limited else _larger(most, fit.search.problem.n_rows)
     for candidate in itertools.chain(
         _rough_path(fit, found), (_grown(fit, n_leaves, found) for n_leaves in beyond)
     ):
         yield candidate
         rough.append(candidate)
-        best = rough[goal.order([one.cost for one in rough], [one.tree for one in rough])[0]]
-        in_vain = len(rough) - 1 - rough.index(best)
+        best = goal.order([one.cost for one in rough], [one.tree for one in rough])[0]
+        in_vain = len(rough) - 1 - best
         if in_vain == _MOST_LARGER or (in_vain and candidate.size >= most):
             break
-    return best
+    return rough[best]
 
 
 def _larger(n_leaves, most):

@@ -82,18 +82,16 @@ def warn_choice(problem, settings, chosen, costs, limits):
         reason = f" (trees along lambda: {min(costs):.3g} % or more)"
         if problem.held_out is not None:
             reason = "; lambda was chosen on the held-out rows"
-        remedy = _larger_search(settings)
-        limit = f"A limit of cost, such as max_cost_increase={_HIGH_COST / 2:g},"
-        remedy = f"{limit} {remedy[0].lower()}{remedy[1:]}"
         other = ""
         if settings.parameters["reference"] is not None:
             other = (
-                " If the reference is not of the kind of the objective, explain its labels: "
-                "objective='labels'."
+                " If the reference was made for another objective, its labels can be explained "
+                "instead: objective='labels'."
             )
         warn(
             f"The tree costs {chosen.cost:.3g} % more than the free clustering{reason}. "
-            f"{remedy} may reduce the cost.{other}"
+            f"{_larger_search(settings)} may reduce the cost, and so may a limit, such as "
+            f"max_cost_increase={_HIGH_COST / 2:g}.{other}"
         )
 
 

@@ -330,18 +330,19 @@ class Fit:
     def _axis_aligned(self, goal):
         """Return a list of the axis-aligned tree that the chosen oblique tree has to beat.
 
-        An oblique tree may test single features, so within a limit it should never be worse. The
-        list is empty without a limit, if trees are large or the oblique tree is clearly better, if
-        there is no search for better trees, or if the tree is deeper than the user allows. Many
-        rows are sampled, as on a path.
+        An oblique tree may test single features, so within a limit it should never be worse. If
+        there are many rows, the axis-aligned tree is fitted to the sample of the path. The list is
+        empty without a limit, if the oblique tree is large or clearly better, without a search for
+        better trees, or if the axis-aligned tree is deeper than the user allows.
         """
-        settings, problem = self.search.settings, self.kind.sampled(self).original.problem
+        settings = self.search.settings
         most = goal.max_parameters if goal.limits_size else self.chosen.tree.n_parameters - 1
-        is_small = 1 < most <= _MOST_PER_CLUSTER * problem.n_clusters
+        is_small = 1 < most <= _MOST_PER_CLUSTER * self.rows.problem.n_clusters
         if not (goal.is_limit and is_small and settings.is_oblique and settings.searches):
             return []
-        limit = Goal(max_parameters=most, n_clusters=problem.n_clusters)
-        fit = Fit.over(problem, settings.with_axis(limit), self.random_state, History())
+        problem, settings_of_axis = oblique.sampled(self).original.problem, settings.with_axis(most)
+        fit = Fit.over(problem, settings_of_axis, self.random_state, History())
+        limit = settings_of_axis.goal
         n_leaves = axis.most_leaves_of(limit)
         rough = axis.rough_at(fit, n_leaves)
         cost = self.chosen.cost if goal.limits_size else goal.max_cost_increase

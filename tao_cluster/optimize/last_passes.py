@@ -13,6 +13,7 @@ from ..solvers import Refit
 from .choose import ROUNDING, knee_value
 from .state import descend
 
+# Passes of the refits.
 _REWEIGHTED_PASSES = 1
 _RELAXED_PASSES = 4
 _N_REWEIGHTINGS = 2

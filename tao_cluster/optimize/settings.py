@@ -109,9 +109,10 @@ class Settings:
     knee of a path, or None if the algorithm follows no path.
     `most_leaves` and `most_depth` are None if the parameters set no limit. `size_limit` is
     the largest number of leaves on a path of axis-aligned trees, or None if it is that of the
-    initial trees; `is_limited` is whether the user has set it. `max_features` is the largest number
-    of features of an oblique test, or None. `start_of_size` returns the builder of initial trees
-    for a number of leaves. `parameters` are those of the estimator.
+    initial trees. `is_limited` is whether `depth` or `init` limits the size of initial trees.
+    `max_features` is the largest number of features of an oblique test, or None. `start_of_size`
+    returns the builder of initial trees for a number of leaves. `parameters` are those of the
+    estimator, with a number as `depth`.
     """
 
     objective: Objective
@@ -160,9 +161,9 @@ class Settings:
         kind = resolve(parameters["split"], SPLIT_KINDS)
         objective = resolve(parameters["objective"], OBJECTIVES, Objective)
         depth_is_given = parameters["depth"] != "auto"
-        parameters = {**parameters, "depth": _resolved_depth(parameters, objective)}
-        if objective.explains_labels:
-            parameters["n_clusters"] = 1  # the labels determine their number
+        if objective.explains_labels:  # their number is not known before `fit`
+            parameters = {**parameters, "n_clusters": 1}
+        parameters = {**parameters, "depth": _resolved_depth(parameters)}
         algorithm = resolve(parameters["algorithm"], ALGORITHMS)
         if parameters["algorithm"] == "published":
             algorithm, kind, parameters["init"] = _published(kind, parameters["init"])
@@ -231,11 +232,11 @@ class Settings:
         """Return whether a tree is deeper than `depth`; depth="auto" is no limit."""
         return self.is_limited and self.most_depth is not None and tree.max_depth > self.most_depth
 
-    def with_axis(self, goal):
-        """Return the settings of a fit of axis-aligned trees to the same rows, with a goal."""
+    def with_axis(self, max_parameters):
+        """Return the settings of a fit of axis-aligned trees to the same rows, with a limit."""
         parameters = self.parameters | {"split": "axis", "init": "auto", "depth": "auto"}
         parameters["max_cost_increase"], parameters["validation"] = None, None
-        parameters["max_parameters"] = goal.max_parameters
+        parameters["max_parameters"] = max_parameters
         direct = self.algorithm.direct_form
         direct = DirectForm(search=direct.search, copies=direct.copies)
         return Settings.of(parameters | {"algorithm": direct}, self.n_jobs)
@@ -288,15 +289,11 @@ def default_depth(n_clusters):
     return max(_LEAST_DEPTH, int(n_clusters - 1).bit_length() + 1)
 
 
-def _resolved_depth(parameters, objective):
-    """Return the parameter `depth` as a number.
-
-    If the tree explains given labels, "auto" means 5, because the number of labels is not known
-    before `fit`.
-    """
+def _resolved_depth(parameters):
+    """Return the parameter `depth` as a number."""
     if parameters["depth"] != "auto":
         return parameters["depth"]
-    return _LEAST_DEPTH if objective.explains_labels else default_depth(parameters["n_clusters"])
+    return default_depth(parameters["n_clusters"])
 
 
 def _lambda(parameters, goal, kind, algorithm):
@@ -352,7 +349,7 @@ def _size_limit(parameters, goal, depth_is_given):
 
 def _start(parameters, kind, objective, is_capped, max_leaves):
     init, depth, n_clusters = (parameters[name] for name in ("init", "depth", "n_clusters"))
-    if max_leaves is not None and kind.name == "axis" and not objective.explains_labels:
+    if max_leaves is not None and kind.name == "axis":
         max_leaves = max(max_leaves, n_clusters)  # leaves beyond the user's limit are pruned later
     if isinstance(init, str) and init == "auto":
         most_leaves = max_leaves or max_leaves_at(depth)

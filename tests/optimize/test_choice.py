@@ -77,6 +77,7 @@ def fake(cost, size, n_clusters=3):
 def test_knee_prefers_trees_that_keep_clusters():
     models = [fake(3.0, 37, 4), fake(3.0, 19, 4), fake(0.0, 9, 3)]
     assert knee(models) is models[1]
+    assert knee([*models, fake(0.0, 9, 4)]) is not models[1]
     assert knee(models, max_parameters=9) is models[2]
 
 
