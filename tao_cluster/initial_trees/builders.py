@@ -492,8 +492,7 @@ def initial_trees(problem, settings, random_state):
     """
     # A copy, because a builder may count its calls.
     builder = adapted(copy.copy(settings.start), problem)
-    most = builder.n_distinct_trees if builder.deterministic else settings.n_init
-    builders = itertools.repeat(builder, min(most, settings.n_init))
+    builders = itertools.repeat(builder, _most_trees(builder, settings))
     is_raw = builder.in_raw_units and problem.scaling is not None
     for tree in built(problem, builders, check_random_state(random_state)):
         if not settings.is_oblique and not is_axis_aligned(tree):
@@ -502,6 +501,15 @@ def initial_trees(problem, settings, random_state):
                 "init='auto', 'imm', 'exkmc', 'exgreedy', 'exshallow' or such a Tree."
             )
         yield problem.scaling.scaled_tree(tree) if is_raw else tree
+
+
+def number_of_starts(problem, settings):
+    """Return how many initial trees :func:`initial_trees` yields for a problem."""
+    return _most_trees(adapted(settings.start, problem), settings)
+
+
+def _most_trees(builder, settings):
+    return min(settings.n_init, builder.n_distinct_trees if builder.deterministic else np.inf)
 
 
 def adapted(builder, problem):

@@ -41,7 +41,9 @@ class DirectForm(Part):
     ----------
     n_init : int, default=4
         Number of initial trees. Each one gets three passes; the tree with the least objective (4)
-        is optimised further. Initial trees that do not depend on random numbers are built once.
+        is optimised further. Above 4, `fit` does this for each 4 of them and returns the best
+        result: it takes longer in proportion, and is never worse for a larger multiple of 4.
+        Initial trees that do not depend on random numbers are built once.
     relax : bool, default=True
         Refit each node on the features that it has kept, with less shrinkage (adaptive and relaxed
         lasso), and then optimise it for the clustering cost itself. For axis-aligned trees, regrow
@@ -153,7 +155,7 @@ class PenaltyMethod(Part):
         objective is at most `tol`.
     n_init : int, default=4
         Number of initial trees. The path starts from the one with the lowest objective (eq. 4)
-        after a short direct fit.
+        after a short direct fit. Above 4, there is a path for each 4 of them.
     penalty : {"zero-one", "squared"} or Penalty, default="zero-one"
         Penalty P for the disagreement of an assignment with the tree. Section 7 defines both. With
         "squared", each leaf has a histogram over the clusters, which `predict_proba` returns.

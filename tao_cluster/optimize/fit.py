@@ -14,14 +14,16 @@ The modules :mod:`.oblique` and :mod:`.axis` have the same functions, which find
 
 import itertools
 from collections import deque
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted
 from .._utils.warnings import InterruptedWarning, warn
+from ..initial_trees.builders import number_of_starts
 from ..outofcore.refinement import refine, relabel_leaves
 from ..outofcore.statistics import AllRows, WeightedRows
 from ..problem.copies import max_copies
@@ -47,6 +49,9 @@ _N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 # much less than an axis-aligned tree before the search, which takes long: less by this share of its
 # cost, and by this percentage of the cost of the free clustering.
 _MOST_PER_CLUSTER, _CLEARLY_LESS = 6, (0.5, 1.0)
+# More initial trees than this are divided among several fits, and the best result is kept. A single
+# fit from the best of all starts could be worse than one from the best of a few.
+_STARTS_OF_ATTEMPT = 4
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
 INTERRUPTED = "Interrupted; the best so far is kept."
 
@@ -84,7 +89,70 @@ def fit_tree(problem, settings, random_state, on_record=None):
     """
     # This comes first, because it needs much memory, and later steps keep memory in use.
     range_ = range_of_lambda(problem, settings)
-    fit = Fit.over(problem, settings, random_state, History.with_callback(on_record))
+    attempts = _attempts(problem, settings, random_state, on_record)
+    best = next(attempts)
+    try:
+        for attempt in attempts:
+            best = attempt.better_one(best)
+    except KeyboardInterrupt:
+        warn(INTERRUPTED, InterruptedWarning)
+        best.fit.is_complete = False
+    best.goal.warn_if_missed(best.chosen)
+    warn_unsolved(best.fit.search)
+    warn_choice(problem, settings, best.chosen, best.fit.costs_along_lambda(), range_)
+    return _published(best.fit, best.chosen, **best.found)
+
+
+class Attempt(NamedTuple):
+    """A complete fit from a few initial trees.
+
+    Parameters
+    ----------
+    fit : Fit
+    goal : Goal
+        What the tree was chosen by.
+    chosen : Candidate
+    found : dict of further fitted attributes
+    """
+
+    fit: "Fit"
+    goal: Goal
+    chosen: Candidate
+    found: dict
+
+    def better_one(self, other):
+        """Return the attempt whose tree suits the goal better; the other one if they are equal."""
+        goal, pair = self.goal, (other, self)
+        if not goal.is_limit and self.fit.search.settings.is_oblique:
+            goal = goal.for_clusters(self.fit.rows.problem.n_clusters)
+        order = goal.order([one.chosen.cost for one in pair], [one.chosen.tree for one in pair])
+        return pair[order[0]]
+
+
+def _attempts(problem, settings, random_state, on_record):
+    """Yield an Attempt for each few of the initial trees that the settings ask for.
+
+    The first one is that of the default number of initial trees, so that a larger number cannot
+    make the result worse.
+    """
+    n_starts = number_of_starts(problem, settings)
+    states = [random_state]
+    if n_starts > _STARTS_OF_ATTEMPT:
+        more = range(_STARTS_OF_ATTEMPT, n_starts, _STARTS_OF_ATTEMPT)
+        rng = check_random_state(random_state)
+        states += [rng.randint(np.iinfo(np.int32).max) for _ in more]
+    for at, state in enumerate(states):
+        n_init = min(_STARTS_OF_ATTEMPT, settings.n_init - at * _STARTS_OF_ATTEMPT)
+        history = History.with_callback(on_record)
+        fit = Fit.over(problem, replace(settings, n_init=n_init), state, history)
+        yield (attempt := _attempt(fit))
+        if not attempt.fit.is_complete:
+            return
+
+
+def _attempt(fit):
+    """Fit a tree; an interrupt after the first tree ends the fit early."""
+    problem, settings = fit.rows.problem, fit.search.settings
     goal, found = _goal(problem, settings), {}
     try:
         if settings.goal is None:
@@ -100,10 +168,7 @@ def fit_tree(problem, settings, random_state, on_record=None):
     except KeyboardInterrupt:
         fit.end_early(goal)
         chosen = fit.result(goal)
-    goal.warn_if_missed(chosen)
-    warn_unsolved(fit.search)
-    warn_choice(problem, settings, chosen, fit.costs_along_lambda(), range_)
-    return _published(fit, chosen, **found)
+    return Attempt(fit, goal, chosen, found)
 
 
 def _goal(problem, settings):
