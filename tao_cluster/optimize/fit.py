@@ -393,7 +393,7 @@ class Fit:
             check_interrupted()
 
     def _axis_aligned(self, goal):
-        """Return a list of the axis-aligned tree that the chosen oblique tree has to beat.
+        """Return the axis-aligned trees that the chosen oblique tree has to beat.
 
         An oblique tree may test single features, so within a limit it should never be worse. If
         there are many rows, the axis-aligned tree is fitted to the sample of the path. The list is
@@ -405,18 +405,22 @@ class Fit:
         is_small = 1 < most <= _MOST_PER_CLUSTER * self.rows.problem.n_clusters
         if not (goal.is_limit and is_small and settings.is_oblique and settings.searches):
             return []
-        problem, settings_of_axis = oblique.sampled(self).original.problem, settings.with_axis(most)
-        fit = Fit.over(problem, settings_of_axis, self.random_state, History())
-        limit = settings_of_axis.goal
-        n_leaves = axis.most_leaves_of(limit)
-        rough = axis.rough_at(fit, n_leaves)
-        cost = self.chosen.cost if goal.limits_size else goal.max_cost_increase
-        if rough.cost - cost > max(_CLEARLY_LESS[0] * rough.cost, _CLEARLY_LESS[1]):
-            return []
-        # A limit of cost has many sizes to try; one search at the largest of them has to be enough.
-        found = axis.path(fit, limit) if goal.limits_size else [axis.at_size(fit, n_leaves)]
-        tree = choose(found, limit, settings.max_leaves, fit.shrunk).tree
-        return [] if settings.forbids_depth_of(tree) else [tree]
+        # A thorough search also starts from the tree that a fast one would start from: it is not
+        # worse than that one then.
+        searches, found = ("fast", "thorough")[: 1 + (settings.effort.n_times > 1)], []
+        for search in searches:
+            problem, terms = oblique.sampled(self).original.problem, (most, search)
+            fit = Fit.over(problem, settings.with_axis(*terms), self.random_state, History())
+            limit = fit.search.settings.goal
+            n_leaves = axis.most_leaves_of(limit)
+            rough = axis.rough_at(fit, n_leaves)
+            cost = self.chosen.cost if goal.limits_size else goal.max_cost_increase
+            if rough.cost - cost > max(_CLEARLY_LESS[0] * rough.cost, _CLEARLY_LESS[1]):
+                return []
+            # A limit of cost has many sizes to try; one search at the largest of them has to do.
+            path = axis.path(fit, limit) if goal.limits_size else [axis.at_size(fit, n_leaves)]
+            found.append(choose(path, limit, settings.max_leaves, fit.shrunk).tree)
+        return [tree for tree in found if not settings.forbids_depth_of(tree)]
 
     def end_early(self, goal):
         """Choose the best tree so far after an interrupt; raise again if there is none."""

@@ -232,13 +232,15 @@ class Settings:
         """Return whether a tree is deeper than `depth`; depth="auto" is no limit."""
         return self.is_limited and self.most_depth is not None and tree.max_depth > self.most_depth
 
-    def with_axis(self, max_parameters):
-        """Return the settings of a fit of axis-aligned trees to the same rows, with a limit."""
+    def with_axis(self, max_parameters, search):
+        """Return the settings of a fit of axis-aligned trees to the same rows, with a limit.
+
+        `search` is the parameter of :class:`DirectForm`.
+        """
         parameters = self.parameters | {"split": "axis", "init": "auto", "depth": "auto"}
         parameters["max_cost_increase"], parameters["validation"] = None, None
         parameters["max_parameters"] = max_parameters
-        direct = self.algorithm.direct_form
-        direct = DirectForm(search=direct.search, copies=direct.copies)
+        direct = DirectForm(search=search, copies=self.algorithm.direct_form.copies)
         return Settings.of(parameters | {"algorithm": direct}, self.n_jobs)
 
     def limited(self, n_leaves):
