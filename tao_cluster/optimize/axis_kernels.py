@@ -300,8 +300,8 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price):
 
     Tests are removed until at most `most_leaves` leaves are left and each test saves more than
     `price`. A test saves by how much the cost would rise if all its rows went one way. A removal
-    only changes the savings of the tests above and below it. For those above, only the rows that
-    are on their other side are looked at again.
+    only changes the savings of the tests above and below it. For those above, only the rows are
+    looked at again that would reach a leaf below it from their other side.
 
     Returns
     -------
@@ -310,10 +310,12 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price):
     """
     nodes, order, span = nodes.copy(), order.copy(), span.copy()
     n_nodes, own, spare = nodes.shape[0], np.empty(codes.shape[0]), np.empty_like(order)
-    parent, below = np.full(n_nodes, -1), np.empty(n_nodes, np.int64)
+    parent, level, below = np.full(n_nodes, -1), _levels(nodes), np.empty(n_nodes, np.int64)
     # By how much the cost rises if all rows of a node go to the left or to the right.
-    rises = np.full((n_nodes, 2), np.inf)
-    terms = (nodes, order, span, codes, cost, own)
+    rises, is_below = np.full((n_nodes, 2), np.inf), np.zeros(n_nodes, np.bool_)
+    # At each level, the leaf that a row would reach from the other side of its test there.
+    there = np.empty((level.max(), codes.shape[0]), np.int32)
+    terms = (nodes, order, span, codes, cost, own, level, there)
     _fill_rises(0, terms, spare, parent, below, rises)
     while n_nodes > 1:
         weakest, side = 0, 0
@@ -324,9 +326,11 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price):
         rise = rises[weakest, side]
         if (n_nodes + 1) // 2 <= most_leaves and rise > price:
             break
+        is_below[:] = False
         n_below = _nodes_below(weakest, nodes, below)
         for i in range(n_below):
             rises[below[i]] = np.inf
+            is_below[below[i]] = True
         here, kept = nodes[weakest], nodes[nodes[weakest, side]]
         for q in range(5):
             here[q] = kept[q]
@@ -335,9 +339,19 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price):
         while node >= 0:
             side = 0 if nodes[node, LEFT] == child else 1
             rises[node, 1 - side] -= rise
-            rises[node, side] = _rise(node, side, terms)
+            rises[node, side] += _change_of_rise(node, side, weakest, is_below, terms)
             child, node = node, parent[node]
     return nodes
+
+
+@jit
+def _levels(nodes):
+    """Return the level of each node of a tree whose parents come before children; 0 is the root."""
+    level = np.zeros(nodes.shape[0], np.int64)
+    for node in range(nodes.shape[0]):
+        if nodes[node, LEFT] >= 0:
+            level[nodes[node, LEFT]] = level[nodes[node, RIGHT]] = level[node] + 1
+    return level
 
 
 @jit
@@ -356,10 +370,10 @@ def _nodes_below(node, nodes, below):
 def _fill_rises(root, terms, spare, parent, below, rises):
     """Route the rows of `root` through its subtree and fill `rises` for the nodes there.
 
-    The function also fills `parent`, and `own` with the cost of each row. It returns the number of
-    nodes of the subtree, which are written to `below`; `spare` is a workspace.
+    The function also fills `parent`, the levels, and `own` with the cost of each row. It returns
+    the number of nodes of the subtree, which are written to `below`; `spare` is a workspace.
     """
-    nodes, order, span, codes, cost, own = terms
+    nodes, order, span, codes, cost, own, level, _ = terms
     n_below = _nodes_below(root, nodes, below)
     for i in range(n_below):
         node = below[i]
@@ -376,6 +390,7 @@ def _fill_rises(root, terms, spare, parent, below, rises):
         middle = _parted(nodes[node], order, start, stop, codes, spare)
         span[left, 0], span[left, 1], span[right, 0], span[right, 1] = start, middle, middle, stop
         parent[left] = parent[right] = node
+        level[left] = level[right] = level[node] + 1
     for i in range(n_below):
         for side in range(2):
             is_leaf = nodes[below[i], LEFT] < 0
@@ -385,12 +400,37 @@ def _fill_rises(root, terms, spare, parent, below, rises):
 
 @jit
 def _rise(node, side, terms):
-    """Return by how much the cost rises if all rows of a test go to its left (0) or right (1)."""
-    nodes, order, span, codes, cost, own = terms
+    """Return by how much the cost rises if all rows of a test go to its left (0) or right (1).
+
+    The leaf that each of these rows would reach is written to the level of the node in `there`.
+    """
+    nodes, order, span, codes, cost, own, level, there = terms
     total, child, other = 0.0, nodes[node, side], nodes[node, 1 - side]
+    leaves = there[level[node]]
     for r in range(span[other, 0], span[other, 1]):
         row = order[r]
-        total += cost[row, nodes[_leaf_below(nodes, codes[row], child), LABEL]] - own[row]
+        leaf = _leaf_below(nodes, codes[row], child)
+        leaves[row] = leaf
+        total += cost[row, nodes[leaf, LABEL]] - own[row]
+    return total
+
+
+@jit
+def _change_of_rise(node, side, changed, is_below, terms):
+    """Return the change of what :func:`_rise` returns after a test below that side is removed.
+
+    `changed` is the node of the test, and `is_below` marks the nodes that were below it. The test
+    is gone already.
+    """
+    nodes, order, span, codes, cost, _, level, there = terms
+    total, other, leaves = 0.0, nodes[node, 1 - side], there[level[node]]
+    for r in range(span[other, 0], span[other, 1]):
+        row = order[r]
+        leaf = leaves[row]
+        if is_below[leaf]:
+            new = _leaf_below(nodes, codes[row], changed)
+            leaves[row] = new
+            total += cost[row, nodes[new, LABEL]] - cost[row, nodes[leaf, LABEL]]
     return total
 
 
