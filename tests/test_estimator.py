@@ -31,7 +31,7 @@ def test_scikit_learn_conventions(estimator, check):
         check(estimator)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_scikit_learn_conventions_with_default_parameters():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

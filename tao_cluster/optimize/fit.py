@@ -45,10 +45,12 @@ from .tree_step import TreeStep
 # limit of size or cost, because several trees then need the passes.
 _N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 # With a limit, oblique trees of at most this many parameters per cluster are compared with the
-# axis-aligned tree of the same size. Larger ones are better without this. So are trees that cost
-# much less than an axis-aligned tree before the search, which takes long: less by this share of its
-# cost, and by this percentage of the cost of the free clustering.
-_MOST_PER_CLUSTER, _CLEARLY_LESS = 6, (0.5, 1.0)
+# axis-aligned tree of the same size. Larger ones are better without this.
+_MOST_PER_CLUSTER = 6
+# The search for that tree takes long. It is short if the oblique tree costs less than a rough
+# axis-aligned tree, and left out if it costs much less: less by this share of the cost of the rough
+# tree, and by this percentage of the cost of the free clustering.
+_CLOSE, _HOPELESS = (0.5, 2.0), (0.8, 3.0)
 # More initial trees than this are divided among several fits, and the best result is kept. A single
 # fit from the best of all starts could be worse than one from the best of a few.
 _STARTS_OF_ATTEMPT = 4
@@ -413,12 +415,14 @@ class Fit:
             fit = Fit.over(problem, settings.with_axis(*terms), self.random_state, History())
             limit = fit.search.settings.goal
             n_leaves = axis.most_leaves_of(limit)
-            rough = axis.rough_at(fit, n_leaves)
-            cost = self.chosen.cost if goal.limits_size else goal.max_cost_increase
-            if rough.cost - cost > max(_CLEARLY_LESS[0] * rough.cost, _CLEARLY_LESS[1]):
+            rough = axis.rough_at(fit, n_leaves).cost
+            less = rough - (self.chosen.cost if goal.limits_size else goal.max_cost_increase)
+            if less > max(_HOPELESS[0] * rough, _HOPELESS[1]):
                 return []
+            is_close = less <= max(_CLOSE[0] * rough, _CLOSE[1])
             # A limit of cost has many sizes to try; one search at the largest of them has to do.
-            path = axis.path(fit, limit) if goal.limits_size else [axis.at_size(fit, n_leaves)]
+            whole = goal.limits_size and is_close
+            path = axis.path(fit, limit) if whole else [axis.at_size(fit, n_leaves)]
             found.append(choose(path, limit, settings.max_leaves, fit.shrunk).tree)
         return [tree for tree in found if not settings.forbids_depth_of(tree)]
 

@@ -183,7 +183,7 @@ def test_lambda_is_the_price_of_a_test(digits, digits_reference):
 
 @pytest.mark.slow
 def test_a_given_start_limits_the_leaves_of_paths_and_goals(digits, digits_reference):
-    few = digits[::3]
+    few = digits[::6]
     options = {"split": "axis", "init": ExKMC(max_leaves=15), "reference": digits_reference}
     models = tao_path(few, 10, **options)
     assert [model.max_leaves for model in models][:: len(models) - 1] == [10, 15]

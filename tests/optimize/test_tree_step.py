@@ -196,7 +196,8 @@ def test_passes_lower_the_objective(digits, digits_reference, rng, lambda_):
     X, labels = digits[:400], digits_reference.labels_[:400].copy()
     labels[::7] = rng.integers(0, 10, len(labels[::7]))  # no tree fits these exactly
     weight = rng.integers(1, 4, 400).astype(float)
-    start = TAOClustering(10, lambda_=0.3, depth=4, algorithm=DirectForm(n_init=1, relax=False))
+    algorithm = DirectForm(n_init=1, relax=False)
+    start = TAOClustering(10, lambda_=0.3, depth=4, algorithm=algorithm, random_state=0)
     tree, values = start.fit(X).tree_, []
     for n_passes in (1, 2, 3, 5):
         model = pass_over(
