@@ -45,14 +45,13 @@ def singles():
     return of
 
 
-SLOW = [
+MANY = [
     *("iris", "wine"),
-    pytest.param("cancer", marks=pytest.mark.slow),
-    pytest.param("digits", marks=pytest.mark.sweep),
+    *(pytest.param(name, marks=pytest.mark.sweep) for name in ("cancer", "digits")),
 ]
 
 
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("name", MANY)
 def test_a_limit_of_size_is_met_as_well_as_by_any_single_fit(name, singles):
     for limit in SETS[name][4]:
         model = fitted(name, max_parameters=limit)
@@ -61,7 +60,7 @@ def test_a_limit_of_size_is_met_as_well_as_by_any_single_fit(name, singles):
         assert model.cost_increase_ <= best + 1e-9
 
 
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("name", MANY)
 def test_a_limit_of_cost_is_met_as_well_as_by_any_single_fit(name, singles):
     for limit in SETS[name][5]:
         model = fitted(name, max_cost_increase=limit)

@@ -10,7 +10,7 @@ from tao_cluster import DirectForm, TAOClustering
 GOALS = ({}, {"max_parameters": 5}, {"max_cost_increase": 3.0}, {"split": "axis"})
 DRAWS = [
     pytest.param(seed, goal, marks=() if seed == 1 else pytest.mark.slow, id=f"{seed}-{goal}")
-    for seed in range(1, 4)
+    for seed in (1, 2)
     for goal in range(len(GOALS))
 ]
 KINDS = {
