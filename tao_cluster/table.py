@@ -48,16 +48,22 @@ NA_VALUES = (
 
 _MANY_MISSING = 0.3  # share of missing values from which a warning is issued
 
-# Last words of the names of columns that identify rows, places or people.
+# Last words of the names of columns that identify rows, places or people, and whole names of
+# columns whose integers number things.
 _NAMING_WORDS = {
     *("id", "ids", "code", "zip", "zipcode", "postcode", "plz", "phone", "telephone", "mobile"),
-    *("fax", "nr", "uuid", "guid", "ssn", "isbn", "ean", "sku", "rownames", "rowname"),
+    *("fax", "nr", "uuid", "guid", "ssn", "isbn", "ean", "sku", "rownames", "rowname", "barcode"),
 }
-# Words that end in "id" but name a measurement. Other names that end in it, such as "userid", are
-# names of identifiers.
-_WORDS_IN_ID = {
-    *("paid", "bid", "acid", "humid", "solid", "liquid", "fluid", "valid", "grid", "raid", "lipid"),
-    *("void", "hybrid", "steroid", "thyroid", "rapid", "mid", "covid", "aid", "unpaid", "prepaid"),
+_NAMES_OF_NUMBERED = {"store", "shop", "branch", "unit", "index"}
+# What stands before "id" in names such as "userid". Other words that end in "id", from acid to
+# Madrid, name no identifiers.
+_IDENTIFIED = {
+    *("user", "customer", "cust", "client", "member", "person", "patient", "subject", "student"),
+    *("employee", "emp", "passenger", "player", "account", "acc", "acct", "household", "company"),
+    *("order", "product", "prod", "item", "article", "invoice", "transaction", "trans", "payment"),
+    *("session", "visit", "event", "case", "ticket", "record", "row", "obs", "sample", "object"),
+    *("station", "sensor", "device", "vehicle", "store", "shop", "supplier", "vendor", "seller"),
+    *("movie", "book", "song", "track", "post", "message", "msg", "url", "uu", "gu"),
 }
 # Numbers that programs write for a missing value, if they lie far from all others.
 _SENTINELS = (-9, -99, -999, -9999, -99999, 999, 9999, 99999)
@@ -401,6 +407,8 @@ def _numeric(name, cells, reader, options, is_forced):
         return {"kind": "name", "why": f"{why}; {remedy}", "doubt": doubt if is_doubtful else ""}
     why = f"numbers in {reader.unit}" if reader.unit else ""
     doubt = _sentinel(name, numbers.to_numpy())
+    if not is_forced:
+        doubt = doubt or _number_or_name(name, numbers.to_numpy())
     return {
         "kind": "number",
         "done": "number",
@@ -481,9 +489,27 @@ def _naming_reason(name, numbers):
         return ""
     low, high = numbers.min(), numbers.max()
     is_dense = n_kinds == n_rows and high - low < 1.5 * n_rows and n_rows >= 10
-    if is_dense or _is_uniform(numbers, low, high):
-        return f"{n_kinds} different integers in {n_rows} rows"
-    return ""
+    is_uniform = n_rows >= _ENOUGH_ROWS and _is_uniform(numbers, low, high)
+    return f"{n_kinds} different integers in {n_rows} rows" if is_dense or is_uniform else ""
+
+
+def _number_or_name(name, numbers):
+    """Return a warning if numbers of a small table may name its rows; else an empty str.
+
+    Small tables do not allow the test for uniform numbers. Incomes may look like identifiers there:
+    distinct numbers of the same length, from five digits on.
+    """
+    low, high, n_rows = numbers.min(), numbers.max(), len(numbers)
+    is_long = low >= 10_000 and len(f"{low:.0f}") == len(f"{high:.0f}")
+    is_whole = n_rows < _ENOUGH_ROWS and (numbers == np.floor(numbers)).all()
+    if not (is_long and is_whole and len(np.unique(numbers)) == n_rows):
+        return ""
+    if not _is_uniform(numbers, low, high):
+        return ""
+    return (
+        f"column {name!r} has {n_rows} different integers in {n_rows} rows and is used as a "
+        f"number; if they name the rows, use drop=[{name!r}]"
+    )
 
 
 _COUNTS = "numbers of the rows"
@@ -493,19 +519,13 @@ def _is_uniform(numbers, low, high):
     """Return whether integers seem to be drawn uniformly, as identifiers are.
 
     Measurements are mostly different, too, for example incomes in a small table. But hardly any
-    measurement is uniform between its smallest and largest value. Small tables do not allow
-    a test of that. There, identifiers are distinct numbers of the same length, from five digits on.
+    measurement is uniform between its smallest and largest value.
     """
     n_rows = len(numbers)
     places = (np.sort(numbers) - low) / (high - low)
     steps = np.arange(n_rows)
     distance = max((places - steps / n_rows).max(), ((steps + 1) / n_rows - places).max())
-    if distance * math.sqrt(n_rows) > _UNIFORM_LIMIT:
-        return False
-    if n_rows >= _ENOUGH_ROWS:
-        return True
-    is_long = low >= 10_000 and len(f"{low:.0f}") == len(f"{high:.0f}")
-    return is_long and len(np.unique(numbers)) == n_rows
+    return distance * math.sqrt(n_rows) <= _UNIFORM_LIMIT
 
 
 def _is_called_name(name):
@@ -514,9 +534,10 @@ def _is_called_name(name):
     if not words:
         return name.strip() == ""
     last = words[-1].lower()
-    if name.lower() == "index" or name.lower().startswith("unnamed: 0") or last in _NAMING_WORDS:
+    whole = name.strip().lower()
+    if whole in _NAMES_OF_NUMBERED or whole.startswith("unnamed: 0") or last in _NAMING_WORDS:
         return True
-    return last.endswith("id") and len(last) > 4 and last not in _WORDS_IN_ID
+    return last.endswith("id") and last[:-2] in _IDENTIFIED
 
 
 def _check_mixed(name, cells):

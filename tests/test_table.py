@@ -121,7 +121,14 @@ def test_each_kind_of_column_has_its_decision(values, kind, done):
         ("ref", np.random.default_rng(1).integers(0, 10**6, N), True),
         ("ref", np.random.default_rng(1).integers(0, 10**6, N).astype(float), True),
         ("row", np.arange(N), True),
-        ("humid", np.random.default_rng(1).integers(0, 100, N), False),
+        ("orderId", np.arange(N) % 90, True),
+        ("barcode", np.arange(N) % 90 + 4_000_000_000_000, True),
+        ("store", np.arange(N) % 90, True),
+        *(
+            (word, np.random.default_rng(1).poisson(20, N), False)
+            for word in ("humid", "Madrid", "Valladolid", "typhoid", "asteroid", "orchid", "El Cid")
+        ),
+        ("price_per_unit", np.random.default_rng(1).poisson(20, N), False),
         ("paid", np.random.default_rng(1).lognormal(8, 1, N).round(), False),
         ("income", np.random.default_rng(1).lognormal(10, 0.5, N).round(), False),
         ("proline", load_wine().data[:, -1], False),
@@ -145,6 +152,14 @@ def test_columns_of_numbers_that_are_left_out_warn_with_a_remedy_that_works():
     assert decision(values, "salary", keep=["salary"])["kind"] == "number"
     why = decision(np.arange(N) % 3, "status_code")["why"]
     assert why.endswith("categorical=['status_code'] uses it as a category")
+
+
+def test_numbers_of_a_small_table_that_may_name_its_rows_are_used_with_a_warning():
+    incomes = np.random.default_rng(1).integers(40_000, 80_000, 51)
+    with pytest.warns(UserWarning, match=r"if they name the rows, use drop=\['income'\]"):
+        assert decision(incomes, "income")["kind"] == "number"
+    assert decision(incomes, "income", keep=["income"])["kind"] == "number"  # no warning
+    assert decision(incomes / 4, "income")["kind"] == "number"
 
 
 def test_a_number_that_stands_for_missing_values_warns():
