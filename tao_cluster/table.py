@@ -48,8 +48,7 @@ NA_VALUES = (
 
 _MANY_MISSING = 0.3  # share of missing values from which a warning is issued
 
-# Last words of the names of columns that identify rows, places or people, and whole names of
-# columns whose integers number things.
+# Last words of names of columns that identify rows, places or people; whole names of such columns.
 _NAMING_WORDS = {
     *("id", "ids", "code", "zip", "zipcode", "postcode", "plz", "phone", "telephone", "mobile"),
     *("fax", "nr", "uuid", "guid", "ssn", "isbn", "ean", "sku", "rownames", "rowname", "barcode"),
@@ -58,12 +57,10 @@ _NAMES_OF_NUMBERED = {"store", "shop", "branch", "unit", "index"}
 # What stands before "id" in names such as "userid". Other words that end in "id", from acid to
 # Madrid, name no identifiers.
 _IDENTIFIED = {
-    *("user", "customer", "cust", "client", "member", "person", "patient", "subject", "student"),
-    *("employee", "emp", "passenger", "player", "account", "acc", "acct", "household", "company"),
-    *("order", "product", "prod", "item", "article", "invoice", "transaction", "trans", "payment"),
-    *("session", "visit", "event", "case", "ticket", "record", "row", "obs", "sample", "object"),
-    *("station", "sensor", "device", "vehicle", "store", "shop", "supplier", "vendor", "seller"),
-    *("movie", "book", "song", "track", "post", "message", "msg", "url", "uu", "gu"),
+    *("user", "customer", "cust", "client", "member", "person", "patient", "student", "employee"),
+    *("emp", "passenger", "player", "account", "household", "company", "order", "product", "item"),
+    *("invoice", "transaction", "payment", "session", "visit", "event", "case", "ticket", "record"),
+    *("row", "sample", "object", "station", "sensor", "device", "store", "vendor", "movie", "url"),
 }
 # Numbers that programs write for a missing value, if they lie far from all others.
 _SENTINELS = (-9, -99, -999, -9999, -99999, 999, 9999, 99999)
@@ -501,10 +498,8 @@ def _number_or_name(name, numbers):
     """
     low, high, n_rows = numbers.min(), numbers.max(), len(numbers)
     is_long = low >= 10_000 and len(f"{low:.0f}") == len(f"{high:.0f}")
-    is_whole = n_rows < _ENOUGH_ROWS and (numbers == np.floor(numbers)).all()
-    if not (is_long and is_whole and len(np.unique(numbers)) == n_rows):
-        return ""
-    if not _is_uniform(numbers, low, high):
+    is_distinct = (numbers == np.floor(numbers)).all() and len(np.unique(numbers)) == n_rows
+    if n_rows >= _ENOUGH_ROWS or not (is_long and is_distinct and _is_uniform(numbers, low, high)):
         return ""
     return (
         f"column {name!r} has {n_rows} different integers in {n_rows} rows and is used as a "
@@ -521,8 +516,7 @@ def _is_uniform(numbers, low, high):
     Measurements are mostly different, too, for example incomes in a small table. But hardly any
     measurement is uniform between its smallest and largest value.
     """
-    n_rows = len(numbers)
-    places = (np.sort(numbers) - low) / (high - low)
+    n_rows, places = len(numbers), (np.sort(numbers) - low) / (high - low)
     steps = np.arange(n_rows)
     distance = max((places - steps / n_rows).max(), ((steps + 1) / n_rows - places).max())
     return distance * math.sqrt(n_rows) <= _UNIFORM_LIMIT
@@ -533,8 +527,7 @@ def _is_called_name(name):
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)
     if not words:
         return name.strip() == ""
-    last = words[-1].lower()
-    whole = name.strip().lower()
+    last, whole = words[-1].lower(), name.strip().lower()
     if whole in _NAMES_OF_NUMBERED or whole.startswith("unnamed: 0") or last in _NAMING_WORDS:
         return True
     return last.endswith("id") and last[:-2] in _IDENTIFIED

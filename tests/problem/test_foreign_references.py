@@ -201,9 +201,11 @@ def test_a_pipeline_clusters_its_transformed_columns(method, is_fitted, data):
     assert model.tree_ == other.tree_
     assert model.tree_.n_features == 13
     new = data[20:90]
-    assert model.score(new) == other.score(new, embedding=embedding[20:90])
-    assert model.cost_increase(new) == other.cost_increase(new, embedding=embedding[20:90])
-    np.testing.assert_array_equal(model.transform(new), other.transform(embedding[20:90]))
+    # The columns are transformed for other rows at a time, which may round sums differently.
+    embedding, close = embedding[20:90], np.testing.assert_allclose
+    close(model.score(new), other.score(new, embedding=embedding), rtol=1e-12)
+    close(model.cost_increase(new), other.cost_increase(new, embedding=embedding), rtol=1e-9)
+    close(model.transform(new), other.transform(embedding), rtol=1e-12)
     np.testing.assert_array_equal(model.predict(new), other.predict(new))
     assert not hasattr(reference[0], "mean_") or is_fitted  # what was given stays as it was
 
