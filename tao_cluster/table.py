@@ -48,12 +48,12 @@ NA_VALUES = (
 
 _MANY_MISSING = 0.3  # share of missing values from which a warning is issued
 
-# Last words of names of columns that identify rows, places or people; whole names of such columns.
+# Last words of the names of columns that identify rows, places or people.
 _NAMING_WORDS = {
     *("id", "ids", "code", "zip", "zipcode", "postcode", "plz", "phone", "telephone", "mobile"),
     *("fax", "nr", "uuid", "guid", "ssn", "isbn", "ean", "sku", "rownames", "rowname", "barcode"),
 }
-_NAMES_OF_NUMBERED = {"store", "shop", "branch", "unit", "index"}
+_NAMES_OF_NUMBERED = {"store", "shop", "branch", "unit", "index"}  # as whole names
 # What stands before "id" in names such as "userid". Other words that end in "id", from acid to
 # Madrid, name no identifiers.
 _IDENTIFIED = {

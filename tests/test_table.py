@@ -121,6 +121,7 @@ def test_each_kind_of_column_has_its_decision(values, kind, done):
         ("ref", np.random.default_rng(1).integers(0, 10**6, N), True),
         ("ref", np.random.default_rng(1).integers(0, 10**6, N).astype(float), True),
         ("row", np.arange(N), True),
+        ("humid", np.random.default_rng(1).integers(0, 100, N), False),
         ("orderId", np.arange(N) % 90, True),
         ("barcode", np.arange(N) % 90 + 4_000_000_000_000, True),
         ("store", np.arange(N) % 90, True),

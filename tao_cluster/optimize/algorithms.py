@@ -41,8 +41,8 @@ class DirectForm(Part):
     ----------
     n_init : int, default=4
         Number of initial trees. Each one gets three passes; the tree with the least objective (4)
-        is optimised further. Above 4, `fit` does this for each 4 of them and returns the best
-        result: it takes longer in proportion, and is never worse for a larger multiple of 4.
+        is optimised further. With more than 4, `fit` makes a complete fit for each group of 4 and
+        returns the best tree. So 8 takes about twice as long as 4 and never gives a worse tree.
         Initial trees that do not depend on random numbers are built once.
     relax : bool, default=True
         Refit each node on the features that it has kept, with less shrinkage (adaptive and relaxed
@@ -155,7 +155,7 @@ class PenaltyMethod(Part):
         objective is at most `tol`.
     n_init : int, default=4
         Number of initial trees. The path starts from the one with the lowest objective (eq. 4)
-        after a short direct fit. Above 4, there is a path for each 4 of them.
+        after a short direct fit. With more than 4, each group of 4 has a path of its own.
     penalty : {"zero-one", "squared"} or Penalty, default="zero-one"
         Penalty P for the disagreement of an assignment with the tree. Section 7 defines both. With
         "squared", each leaf has a histogram over the clusters, which `predict_proba` returns.

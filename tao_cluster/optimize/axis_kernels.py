@@ -300,8 +300,8 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price):
 
     Tests are removed until at most `most_leaves` leaves are left and each test saves more than
     `price`. A test saves by how much the cost would rise if all its rows went one way. A removal
-    only changes the savings of the tests above and below it. For those above, only the rows are
-    looked at again that would reach a leaf below it from their other side.
+    only changes the savings of the tests above and below it. At a test above, only those rows are
+    looked at again that would reach the removed test after going to their other side.
 
     Returns
     -------

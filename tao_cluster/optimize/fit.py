@@ -47,9 +47,9 @@ _N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 # With a limit, oblique trees of at most this many parameters per cluster are compared with the
 # axis-aligned tree of the same size. Larger ones are better without this.
 _MOST_PER_CLUSTER = 6
-# The search for that tree takes long. It is short if the oblique tree costs less than a rough
-# axis-aligned tree, and left out if it costs much less: less by this share of the cost of the rough
-# tree, and by this percentage of the cost of the free clustering.
+# The search for that tree takes long. If the oblique tree costs less than a first axis-aligned tree
+# by more than _CLOSE, only one size is searched. If it does by more than _HOPELESS, none is. Both
+# are the larger of a share of the first tree's cost increase and a number of percentage points.
 _CLOSE, _HOPELESS = (0.5, 2.0), (0.8, 3.0)
 # More initial trees than this are divided among several fits, and the best result is kept. A single
 # fit from the best of all starts could be worse than one from the best of a few.
@@ -132,10 +132,10 @@ class Attempt(NamedTuple):
 
 
 def _attempts(problem, settings, random_state, on_record):
-    """Yield an Attempt for each few of the initial trees that the settings ask for.
+    """Yield an Attempt for each group of at most four of the initial trees that are asked for.
 
-    The first one is that of the default number of initial trees, so that a larger number cannot
-    make the result worse.
+    The first attempt is the whole fit if no more than four are asked for. Further ones therefore
+    cannot make the result worse.
     """
     n_starts = number_of_starts(problem, settings)
     states = [random_state]
@@ -407,8 +407,7 @@ class Fit:
         is_small = 1 < most <= _MOST_PER_CLUSTER * self.rows.problem.n_clusters
         if not (goal.is_limit and is_small and settings.is_oblique and settings.searches):
             return []
-        # A thorough search also starts from the tree that a fast one would start from: it is not
-        # worse than that one then.
+        # A thorough search also gets the tree of a fast search, so that it is not worse.
         searches, found = ("fast", "thorough")[: 1 + (settings.effort.n_times > 1)], []
         for search in searches:
             problem, terms = oblique.sampled(self).original.problem, (most, search)

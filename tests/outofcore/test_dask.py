@@ -108,7 +108,7 @@ def test_chunks_that_others_need_are_made_once_a_pass(client, tmp_path):
     for who in (client, None):
         blocks = replace(dask_blocks(X - X.mean(axis=0)), client=who)
         before = len(list(tmp_path.iterdir()))
-        with dask.config.set(num_workers=2):  # else threads take fewer tasks at a time on one core
+        with dask.config.set(num_workers=2):  # one core would take fewer tasks at once
             np.testing.assert_allclose(sum_over_blocks(sums, blocks, 1.0), 0, atol=1e-9)
         assert len(list(tmp_path.iterdir())) - before <= 90
 
