@@ -18,6 +18,7 @@ from . import saving as saving
 from . import solvers as solvers
 from . import table as table
 from . import tree as tree
+from .columns.schema import Schema as Schema
 from .comparison import compare
 from .comparison.stability import stability
 from .estimator import TAOClustering

@@ -6,23 +6,21 @@ import gzip
 import re
 import warnings
 from collections import Counter
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import infer_dtype
-from sklearn.utils.fixes import parse_version
 
 from ._utils.warnings import listed, warn
-from .columns.readers import UnreadableCellError
+from .columns.readers import Number, UnreadableCellError, exact_numbers, thousands_or_decimal
+from .columns.schema import NA_VALUES, Schema, SchemaError
 from .outofcore.files import file_errors, read_npy, read_npz
-from .table import NA_VALUES
 
 _HEAD_LINES = 200  # lines from which the format of a text file is detected
 _LONGEST_CELL = 2**31 - 1
+_FIRST = 100  # cells from which most string columns are recognised
 
 
 @dataclass(frozen=True)
@@ -35,28 +33,31 @@ class Reading:
         Character between the values of a line.
     decimal : {".", ","}, optional
         Decimal mark of numbers.
+    thousands : str, optional
+        Separator of thousands. There is none by default.
     encoding : str, optional
         Encoding of the characters. The default is UTF-8, or cp1252 if the file is not UTF-8.
     header : bool, optional
         Whether the first line names the columns.
     skip_lines : int
         Number of lines before the header.
-    na_values : tuple of str
-        Strings that mean a missing value.
+    na_values : tuple of str or numbers
+        Cells that mean a missing value.
     id_column : str, optional
         Column that names the rows.
     """
 
     separator: str | None = None
     decimal: str | None = None
+    thousands: str | None = None
     encoding: str | None = None
     header: bool | None = None
     skip_lines: int = 0
-    na_values: tuple[str, ...] = NA_VALUES
+    na_values: tuple[str | int | float, ...] = NA_VALUES
     id_column: str | None = None
 
 
-def read_table(path, reading=None, on_note=warn):
+def read_table(path, reading=None, on_note=warn, schema=None):
     r"""Read the table, array or CSR matrix of a file.
 
     Parameters
@@ -72,13 +73,19 @@ def read_table(path, reading=None, on_note=warn):
         whether there is a header are detected.
     on_note : callable(str), optional
         It is called with messages about what was detected. By default, they are warnings.
+    schema : Schema, dict or path, optional
+        What the columns are; see :class:`tao_cluster.Schema`. The cells of a text file are then
+        read as this schema says, whatever they look like: the postal code "08015" stays a string.
+        The schema of a fitted pipeline is its attribute `schema_`.
 
     Returns
     -------
     DataFrame, array or CSR matrix
-        The index of a DataFrame identifies the lines of the file; see ``cell_errors``. In
-        columns of numbers, missing values are NaN. String columns keep the strings of
-        `na_values`, so that rules and SQL about the raw table know them.
+        All cells of a text file are read as strings first. A column becomes numbers if all its
+        cells are numbers, no cell has a leading zero as "08015" has, and no mark may separate
+        either thousands or decimals, as in "1.250" beside "980". In columns of numbers, missing
+        values are NaN. String columns keep the strings of `na_values`, so that rules and SQL about
+        the raw table know them.
 
     Raises
     ------
@@ -95,8 +102,8 @@ def read_table(path, reading=None, on_note=warn):
     >>> read_table(path, on_note=print)
     values are separated by ';'.
        name  height
-    1   Ada    1.68
-    2  Carl    1.75
+    0   Ada    1.68
+    1  Carl    1.75
     """
     path = Path(path)
     kind = _kind(path)
@@ -107,8 +114,9 @@ def read_table(path, reading=None, on_note=warn):
         )
     if not path.is_file():
         raise ValueError(f"{path}: no such file.")
+    schema = Schema.from_any(schema)
     if kind in _SEPARATORS:
-        return _read_text(path, reading or Reading(), on_note)
+        return _read_text(path, reading or reading_of(schema), on_note, schema.columns)
     if kind in _TABLES:
         with file_errors(path):
             return _TABLES[kind](path).rename(columns=str).reset_index(drop=True)
@@ -128,7 +136,7 @@ def cell_errors(path, frame=None):
     ----------
     path : path-like
     frame : DataFrame, optional
-        The table of the file, from ``read_table``. Its index identifies the lines.
+        The table of the file, from ``read_table``, or some of its rows.
 
     Examples
     --------
@@ -149,9 +157,10 @@ def cell_errors(path, frame=None):
 
 def _place(path, frame, row):
     """Return the place of a row: the line of a text file, or the row number of another file."""
-    if "reading" not in frame.attrs:
+    layout = frame.attrs.get("layout")
+    if layout is None:
         return f"row {row}"
-    number, _ = next(islice(_records(path, frame.attrs["reading"]), int(row), None))
+    number, _ = next(islice(_records(path, layout), int(row) + layout.header, None))
     return f"line {number}"
 
 
@@ -167,14 +176,34 @@ def _is_packed(path):
 # ---------------------------------------------------------------------- text files
 
 
-def _read_text(path, reading, on_note):
-    """Read a text file as a table, whose index counts the records: lines that are not empty."""
+def reading_of(schema):
+    """Return how a schema says that text files are read: Reading."""
+    known = {f.name for f in fields(Reading)}
+    unknown = [name for name in schema.file if name not in known]
+    if unknown:
+        raise SchemaError(
+            f'"file" has the unknown key {listed(unknown)}; known are {listed(known)}.'
+        )
+    return Reading(**{**schema.file, "na_values": schema.missing})
+
+
+def file_of(reading):
+    """Return what a Reading sets as the part "file" of a schema."""
+    usual = asdict(Reading())
+    values = asdict(replace(reading, na_values=NA_VALUES)).items()  # the schema has a list itself
+    return {name: value for name, value in values if value != usual[name]}
+
+
+def _read_text(path, reading, on_note, decisions):
+    """Read a text file as a table; `decisions` are those of a schema, by column."""
     encodings = _encodings(path, reading)
     for encoding in encodings:
         try:
             with file_errors(path):
-                layout, names, notes = _detected(path, replace(reading, encoding=encoding))
-                frame = _read_records(path, layout, names)
+                layout, names, notes = _detected(
+                    path, replace(reading, encoding=encoding), decisions
+                )
+                texts = _read_records(path, layout, names)
             break
         except ValueError as error:
             if not isinstance(error.__cause__, UnicodeDecodeError) or encoding == encodings[-1]:
@@ -183,7 +212,15 @@ def _read_text(path, reading, on_note):
         notes.append(f"the file is not UTF-8, so it is read as {encoding}; see --encoding.")
     for message in notes:
         on_note(message)
-    frame.attrs["reading"] = layout
+    may_ask = reading.decimal is None and reading.thousands is None
+    columns = [
+        _typed(texts.iloc[:, j], layout, decisions.get(name), may_ask)
+        for j, name in enumerate(names)
+    ]
+    frame = pd.concat(columns, axis=1) if columns else texts
+    # Numbers of a later file are written with the same decimal mark. Other parts are detected anew.
+    frame.attrs["layout"] = layout
+    frame.attrs["file"] = file_of(replace(reading, decimal=layout.decimal))
     return frame
 
 
@@ -201,39 +238,85 @@ def _opened(path, mode, **options):
 
 
 def _read_records(path, layout, names):
-    """Return the table of a text file by pandas; no field of `layout` is None."""
-    read = partial(
-        pd.read_csv,
-        path,
-        sep=layout.separator,
-        decimal=layout.decimal,
-        encoding=layout.encoding,
-        skiprows=layout.skip_lines,
-        header=0 if layout.header else None,
-        index_col=False,
-        skipinitialspace=True,
-        keep_default_na=False,
-        **_EXACT_FLOATS,
-    )
+    """Return the cells of a text file as strings, by pandas; no field of `layout` is None."""
     try:
         with warnings.catch_warnings():  # pandas warns of lines with too many values
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = read(na_values=list(layout.na_values), low_memory=False)
+            frame = pd.read_csv(
+                path,
+                sep=layout.separator,
+                encoding=layout.encoding,
+                skiprows=layout.skip_lines,
+                header=0 if layout.header else None,
+                index_col=False,
+                skipinitialspace=True,
+                dtype=str,
+                na_filter=False,
+            )
     except (pd.errors.ParserError, pd.errors.ParserWarning):
         _check_widths(path, layout, len(names))
         raise
-    if frame.iloc[:, -1].isna().any():  # because a line has too few values, or a value is missing
+    if (frame.iloc[:, -1] == "").any():  # because a line has too few values, or a value is missing
         _check_widths(path, layout, len(names))
-    # Strings keep the words for missing values.
-    texts = [j for j, name in enumerate(frame) if frame[name].hasnans and _is_text(frame[name])]
-    if texts:
-        frame[frame.columns[texts]] = read(usecols=texts, dtype=str).to_numpy(dtype=object)
-    frame.index += int(layout.header)
     return frame.set_axis(names, axis=1)
 
 
-def _is_text(column):
-    return infer_dtype(column, skipna=True) == "string"
+def _typed(texts, layout, decision, may_ask):
+    """Return a column of strings as numbers or truth values if all its cells are such.
+
+    Parameters
+    ----------
+    texts : Series of str
+    layout : Reading
+    decision : Decision of a schema about the column, or None
+    may_ask : bool
+        Whether the meaning of a point or comma is open.
+    """
+    reader = decision.readers[0] if decision is not None and decision.readers else None
+    is_number = isinstance(reader, Number) or getattr(reader, "form", "text") == "number"
+    if decision is not None and not (is_number or getattr(reader, "form", None) == "truth"):
+        return texts
+    cells = texts.str.strip().astype(object)
+    is_gap = cells.isin([word for word in layout.na_values if isinstance(word, str)]).to_numpy()
+    filled = cells[~is_gap]
+    if len(filled) == 0:
+        return pd.Series(np.nan, index=texts.index, name=texts.name)
+    if filled.iloc[:_FIRST].str.lower().isin(["true", "false"]).all():
+        truth = cells.str.lower().map({"true": True, "false": False})
+        if truth[~is_gap].notna().all():
+            return truth.astype(object if is_gap.any() else bool)
+    numbers = _numbers(filled, layout, is_code_number=is_number)
+    if numbers is None or (
+        may_ask and not is_number and thousands_or_decimal(filled, layout.decimal)
+    ):
+        return texts
+    codes = [code for code in layout.na_values if not isinstance(code, str)]
+    if numbers.dtype.kind == "i" and not is_gap.any() and not np.isin(numbers, codes).any():
+        return pd.Series(numbers, index=texts.index, name=texts.name)
+    found = np.full(len(cells), np.nan)
+    found[~is_gap] = numbers
+    if codes:
+        found[np.isin(found, codes)] = np.nan
+    return pd.Series(found, index=texts.index, name=texts.name)
+
+
+def _numbers(cells, layout, *, is_code_number):
+    """Return strings as an array of integers or floats; None if one of them is no number."""
+    if layout.thousands:
+        cells = cells.str.replace(layout.thousands, "", regex=False)
+    if layout.decimal != ".":
+        if cells.str.contains(".", regex=False).any():
+            return None
+        cells = cells.str.replace(layout.decimal, ".", regex=False)
+    for some in (cells.iloc[:_FIRST], cells):  # most columns of strings show it at once
+        numbers = pd.to_numeric(some, errors="coerce")
+        if numbers.isna().any():
+            return None
+    if not is_code_number:
+        zeros = cells[cells.str.lstrip("+-").str.startswith("0")]
+        if zeros.str.lstrip("+-").str.match("0[0-9]").any():
+            return None
+    return numbers.to_numpy() if numbers.dtype.kind == "i" else exact_numbers(cells)
 
 
 def _check_widths(path, layout, width):
@@ -262,8 +345,8 @@ def _split(lines, separator):
 # ---------------------------------------------------------------------- layout of a text file
 
 
-def _detected(path, reading):
-    """Detect what is None from the first lines of a file.
+def _detected(path, reading, known):
+    """Detect what is None from the first lines of a file; `known` has the names of a schema.
 
     Returns
     -------
@@ -292,10 +375,14 @@ def _detected(path, reading):
     head = head.apply(lambda cells: cells.str.strip())
     head = head.mask(head.isin(reading.na_values), "")
     decimal = reading.decimal or _decimal_of(head, separator)
+    if reading.decimal is None and decimal == reading.thousands:
+        decimal = "," if decimal == "." else "."
     if decimal == ",":
         head = head.apply(lambda cells: cells.str.replace(",", "."))
     numbers = head.apply(pd.to_numeric, errors="coerce")
-    header = _is_header(head, numbers) if reading.header is None else reading.header
+    header = reading.header
+    if header is None:
+        header = bool(known.keys() & {*map(str.strip, records[0])}) or _is_header(head, numbers)
     names = [f"x{j}" for j in range(len(records[0]))]
     if header:
         _check_header(head, numbers, skip)
@@ -361,8 +448,8 @@ def _is_header(head, numbers):
     """Return whether the first record names the columns.
 
     This is so in three cases: it has no numbers; a number stands below one of its words; or its
-    numbers are a sequence beside a string column, such as years or wavelengths, and most records
-    below have no such sequence.
+    numbers are years, or a sequence such as wavelengths, beside a string column, and most records
+    below have no such numbers.
     """
     is_number = numbers.iloc[0].notna()
     is_word = ~is_number & (head.iloc[0] != "")
@@ -371,19 +458,17 @@ def _is_header(head, numbers):
     is_string = ~is_number & (numbers[1:].isna() & (head[1:] != "")).any()
     recurs = (head[1:] == head.iloc[0]).loc[:, is_string].any(axis=None)
     values = numbers.loc[:, is_number].to_numpy()
-    if recurs or not is_string.any() or values.shape[1] < 2:
+    if recurs or not is_string.any():
         return False
-    steps = np.diff(values)
     are_years = ((values % 1 == 0) & (values >= 1700) & (values <= 2200)).all(axis=1)
+    if values.shape[1] < 2:
+        return bool(are_years[0] and not are_years[1:].any())
+    steps = np.diff(values)
     are_even = np.isclose(steps, steps[:, :1]).all(axis=1) & (steps[:, 0] != 0)
     are_increasing = (steps > 0).all(axis=1)
     rules = (are_years, *((are_even, are_increasing) if steps.shape[1] > 1 else ()))
     return any(rule[0] and rule[1:].mean() < 0.5 for rule in rules)
 
-
-# pandas before 3.1 parses floats exactly only with this option, which later versions deprecate.
-_IS_EXACT = parse_version(pd.__version__) >= parse_version("3.1")
-_EXACT_FLOATS = {} if _IS_EXACT else {"float_precision": "round_trip"}
 
 # Separators and readers by the ending of the file name.
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}

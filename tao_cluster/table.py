@@ -1,76 +1,35 @@
 """From a raw table to a pipeline: what becomes of each column, and the steps that do it."""
 
 import math
-import re
 from collections import Counter
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
-import pandas as pd
-from pandas.api.types import infer_dtype, is_numeric_dtype
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ._utils.frames import (
+    as_pandas,
     check_container,
     check_list_of_names,
     display_name,
     display_names,
 )
 from ._utils.warnings import listed, warn
+from .columns.dates import PARTS
+from .columns.decide import Options, decide
 from .columns.names import level_name
-from .columns.readers import (
-    PARTS,
-    AmbiguousDatesError,
-    Clock,
-    Date,
-    Level,
-    Number,
-    Reader,
-    UnreadableCellError,
-    Written,
-)
+from .columns.readers import Level
+from .columns.schema import NA_VALUES, Schema, SchemaError
 from .columns.table_reader import TableReader, output_name
+from .columns.view import raw_view
 from .estimator import TAOClustering
 
 MISSING = ("median", "indicator", "refuse")
 
-# Strings that mean a missing value: those of pandas.read_csv, and further ones.
-NA_VALUES = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-", "--", "."),
-    *("n.a.", "N.A.", "#REF!", "#DIV/0!"),
-)
-
 _MANY_MISSING = 0.3  # share of missing values from which a warning is issued
-
-# Last words of the names of columns that identify rows, places or people.
-_NAMING_WORDS = {
-    *("id", "ids", "code", "zip", "zipcode", "postcode", "plz", "phone", "telephone", "mobile"),
-    *("fax", "nr", "uuid", "guid", "ssn", "isbn", "ean", "sku", "rownames", "rowname", "barcode"),
-}
-_NAMES_OF_NUMBERED = {"store", "shop", "branch", "unit", "index"}  # as whole names
-# What stands before "id" in names such as "userid". Other words that end in "id", from acid to
-# Madrid, name no identifiers.
-_IDENTIFIED = {
-    *("user", "customer", "cust", "client", "member", "person", "patient", "student", "employee"),
-    *("emp", "passenger", "player", "account", "household", "company", "order", "product", "item"),
-    *("invoice", "transaction", "payment", "session", "visit", "event", "case", "ticket", "record"),
-    *("row", "sample", "object", "station", "sensor", "device", "store", "vendor", "movie", "url"),
-}
-# Numbers that programs write for a missing value, if they lie far from all others.
-_SENTINELS = (-9, -99, -999, -9999, -99999, 999, 9999, 99999)
-_LEAST_SHARE = 0.01  # share of the rows from which such a number is reported
-# Share of numbers from which other cells of a column are faults, and share of cells of an unusual
-# form, such as dates, from which advice is given.
-_MOSTLY, _NEARLY_ALL = 0.6, 0.8
-# The test for uniform numbers needs this many rows. The limit is the 1 % quantile of the
-# Kolmogorov-Smirnov statistic times the square root of the number of rows.
-_ENOUGH_ROWS, _UNIFORM_LIMIT = 200, 1.63
 
 
 def table_pipeline(
@@ -87,13 +46,15 @@ def table_pipeline(
     standardize=True,
     max_levels=20,
     date_parts=(),
+    schema=None,
     **parameters,
 ):
     """Return a pipeline that clusters the rows of a raw table by a decision tree.
 
     The table may have units, categories, missing values, dates and columns that name the rows.
-    The function looks at each column and decides what becomes of it. The attribute `decisions_` of
-    the pipeline lists these decisions.
+    The function looks at each column and decides what becomes of it. The attribute `schema_` of the
+    pipeline holds these decisions, and `decisions_` lists them. All further tables are read by
+    this schema.
 
     ============================ ===================================================================
     Column                       What becomes of it
@@ -105,6 +66,7 @@ def table_pipeline(
     numbers with a unit          They become numbers if all have the same unit: "70 kg", "$1,250".
     dates, times of day          Days since the first date and, with `date_parts`, parts of the
                                  date; hours since midnight.
+    durations                    Days.
     names and identifiers        Left out: strings or integers that are different in most rows, and
                                  integers in a column whose name ends in id, code, zip, phone or nr.
     empty and constant columns   Left out.
@@ -117,6 +79,7 @@ def table_pipeline(
     Parameters
     ----------
     df : DataFrame of shape (n, m)
+        Of pandas, polars or another library that narwhals supports.
     n_clusters : int, default=8
     columns : list of str, optional
         Use only these columns, none of which is left out as a name.
@@ -141,6 +104,10 @@ def table_pipeline(
         Largest number of features of a categorical column, the level "other" included.
     date_parts : list of {"month", "weekday", "hour"}
         Parts of each date that become features.
+    schema : Schema, dict or path, optional
+        What some or all columns are, for example
+        ``{"price": {"kind": "number", "thousands": "."}}`` or the file of a :class:`Schema`. The
+        function decides only about the other columns.
     **parameters
         Parameters of :class:`TAOClustering`, such as ``split="axis"`` or ``max_leaves=6``.
 
@@ -155,16 +122,17 @@ def table_pipeline(
     ------
     ValueError
         If a named column does not exist, no column is left, `missing` is "refuse" and a value is
-        missing, or a parameter is out of its range.
+        missing, a parameter is out of its range, or columns can be read in several ways ("1.250",
+        "01/02/2020"). The message lists these columns and the answers.
     UnreadableCellError
-        If most values of a column are numbers, but not all.
+        If most values of a column are numbers or dates, but not all.
 
     Warns
     -----
     DecisionWarning
-        If more than 30 % of the values of a used numeric column are missing, if a number far from
-        all others seems to stand for missing values, such as -999, or if a column of numbers is
-        left out because it seems to name the rows.
+        If more than 30 % of the values of a used numeric column are missing, if numbers or dates
+        far from all others seem to stand for missing values, such as -999 or 9999-12-31, or if a
+        column of numbers is left out because it seems to name the rows.
 
     Notes
     -----
@@ -199,386 +167,74 @@ def table_pipeline(
     >>> pipeline.fit(table)[-1].tree_.n_leaves
     2
     """
+    df = as_pandas(df)
     check_container(df, "df")
     lists = {"drop": drop, "keep": keep, "categorical": categorical, "date_parts": date_parts}
     lists = {option: _names(option, names) for option, names in lists.items()}
     lists["columns"] = None if columns is None else _names("columns", columns)
     if isinstance(na_values, str):
         raise ValueError(f"na_values must be a list, got {na_values!r}.")
-    options = _Options(missing, tuple(na_values), max_levels, **lists)
+    given = Schema.from_any(schema)
+    na_values = given.missing if na_values is NA_VALUES else tuple(na_values)
+    options = Options(missing, na_values, max_levels, **lists, schema=given)
     _check(df, options, category_weight, standardize)
-    decisions = [
-        _decision(df.iloc[:, j], name, options) for j, name in enumerate(display_names(df))
-    ]
+    decisions = [decide(df.iloc[:, j], name, options) for j, name in enumerate(display_names(df))]
+    _check_questions(decisions)
     used = [decision for decision in decisions if decision.readers]
     if not used:
         reasons = "; ".join(f"{d.column}: {d.why or d.done}" for d in decisions)
         raise ValueError(f"No column is left to cluster by ({reasons}).")
     _warn(decisions)
-    table = decisions_table(decisions)
-    steps = [
-        ("read", TableReader({decision.column: decision.only for decision in used}, table)),
-        ("encode", _encoder(used, missing, standardize, max_levels, category_weight)),
-        ("cluster", TAOClustering(n_clusters, **parameters)),
-    ]
-    pipeline = Pipeline(steps)
-    pipeline.decisions_ = table
-    return pipeline
+    schema = Schema(tuple(decisions), na_values, df.attrs.get("file", given.file))
+    return TablePipeline(
+        [
+            ("read", TableReader(schema)),
+            ("encode", _encoder(used, missing, standardize, max_levels, category_weight)),
+            ("cluster", TAOClustering(n_clusters, **parameters)),
+        ]
+    )
+
+
+class TablePipeline(Pipeline):
+    """The pipeline of :func:`table_pipeline`, a Pipeline of scikit-learn.
+
+    New rows need only the columns that the tree tests: `predict` ignores all others.
+    """
+
+    @property
+    def schema_(self):
+        """What the fit has decided about each column: Schema."""
+        return self.steps[0][1].schema
+
+    @property
+    def decisions_(self):
+        """The decisions as a DataFrame with one row per column of the raw table."""
+        return self.schema_.table
+
+    def predict(self, X, **parameters):
+        """Return the cluster of each row: array of shape (n,).
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n, m)
+            Of the columns of the fit, those that the tree tests are necessary.
+        **parameters
+            Those of :class:`sklearn.pipeline.Pipeline`.
+        """
+        if parameters or len(self.steps) < 3 or not hasattr(self.steps[-1][1], "tree_"):
+            return super().predict(X, **parameters)
+        return self.steps[-1][1].predict(self.encoded(X))
+
+    def encoded(self, X):
+        """Return rows as the tree takes them; columns that it does not test may be absent in X.
+
+        See :meth:`predict`.
+        """
+        return raw_view(self).encoded(self.steps[0][1].checked(X))
 
 
 class DecisionWarning(UserWarning):
     """Warning about what :func:`table_pipeline` has decided about a column."""
-
-
-@dataclass(frozen=True)
-class _Options:
-    """The options that decide about a column; see :func:`table_pipeline`."""
-
-    missing: str
-    na_values: tuple[str | int | float, ...]
-    max_levels: int
-    columns: tuple[str, ...] | None
-    drop: tuple[str, ...]
-    keep: tuple[str, ...]
-    categorical: tuple[str, ...]
-    date_parts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What becomes of a column of a table.
-
-    Parameters
-    ----------
-    column : str
-    kind : str
-        "number", "category", "date", "time", "name", "constant" or "other".
-    n_rows, n_missing : int
-        Numbers of rows and of missing values.
-    done : str
-        What is done with the column.
-    why : str
-        The reason, empty if it is obvious.
-    readers : tuple of Reader
-        One reader per column that this column becomes; empty if it is left out.
-    doubt : str
-        A fault that the values suggest, for a warning; mostly empty.
-    """
-
-    column: str
-    kind: str
-    n_rows: int
-    n_missing: int
-    done: str = "left out"
-    why: str = ""
-    readers: tuple[Reader, ...] = ()
-    doubt: str = ""
-
-    @property
-    def only(self):
-        """The reader if there is one, else the tuple of readers."""
-        return self.readers[0] if len(self.readers) == 1 else self.readers
-
-    @property
-    def missing_percent(self):
-        """Missing values in percent of the rows."""
-        return 100 * self.n_missing / max(self.n_rows, 1)
-
-
-def decisions_table(decisions):
-    """Return decisions as a DataFrame with one row per column of the raw table."""
-    return pd.DataFrame(
-        {
-            "column": [d.column for d in decisions],
-            "kind": [d.kind for d in decisions],
-            "missing": [d.n_missing for d in decisions],
-            "missing_percent": [round(d.missing_percent, 1) for d in decisions],
-            "done": [d.done for d in decisions],
-            "why": [d.why for d in decisions],
-        }
-    )
-
-
-# ---------------------------------------------------------------------- decisions
-
-
-def _decision(column, name, options):
-    """Return the Decision about one column: a Series, its name, and the _Options."""
-    words = () if column.dtype.kind in "Mm" else options.na_values  # dates have no words
-    cells = Reader(words).with_gaps(column)
-    filled = cells.dropna()
-    decision = Decision(name, "other", len(column), len(cells) - len(filled))
-    skipped = _skipped(column, name, filled, options)
-    if skipped is not None:
-        return replace(decision, **skipped)
-    words = words if decision.n_missing else ()
-    is_forced = name in options.keep or options.columns is not None
-    found = replace(decision, **_kind_of(column, name, filled, words, options, is_forced))
-    if found.kind != "category" and filled.nunique() == 1:
-        return replace(
-            decision, kind="constant", why=f"always {filled.iloc[0]} where it is not missing"
-        )
-    if not found.readers or not found.n_missing:
-        return found
-    if options.missing == "refuse":
-        raise ValueError(
-            f"column {name!r} has {found.n_missing} missing values; choose missing='median' or "
-            "'indicator', or leave out the column with drop."
-        )
-    if found.kind == "category":
-        return replace(found, done=f"{found.done}, one more for missing values")
-    flag = ", and an indicator" if options.missing == "indicator" else ""
-    return replace(found, done=f"{found.done}, median where missing{flag}")
-
-
-def _skipped(column, name, filled, options):
-    """Return kind and reason, as a dict, if a column is left out whatever its kind; else None.
-
-    Parameters
-    ----------
-    column : Series
-        The raw column.
-    name : str
-    filled : Series of objects
-        The values that are not missing.
-    options : _Options
-    """
-    if name in options.drop or (options.columns is not None and name not in options.columns):
-        return {"kind": "other", "why": "not chosen"}
-    objects = filled if column.dtype == object else ()  # other types have no lists and the like
-    unhashable = next((cell for cell in objects if not isinstance(cell, Hashable)), None)
-    if unhashable is not None:
-        return {"kind": "other", "why": f"has values of type {type(unhashable).__name__}"}
-    if filled.nunique() + (len(filled) < len(column)) > 1:
-        return None
-    why = "empty" if len(filled) == 0 else f"always {filled.iloc[0]}"
-    return {"kind": "constant", "why": why}
-
-
-def _kind_of(column, name, cells, words, options, is_forced):
-    """Return kind, what is done, reason and readers of a column with several values, as a dict.
-
-    Parameters
-    ----------
-    column : Series
-        The raw column.
-    name : str
-    cells : Series of objects
-        The values that are not missing.
-    words : tuple of str or numbers
-        Cells that mean a missing value; empty if the column has no missing values.
-    options : _Options
-    is_forced : bool
-        Whether the user has asked for the column.
-    """
-    is_chosen = name in options.categorical
-    if infer_dtype(cells) == "boolean":
-        return _category(cells, words, options, form="truth")
-    if is_chosen or isinstance(column.dtype, pd.CategoricalDtype):
-        form = "number" if infer_dtype(cells) in ("integer", "floating") else "text"
-        why = "chosen as a category" if is_chosen else "of the type category"
-        return _category(cells, words, options, why, form=form)
-    if isinstance(column.dtype, pd.PeriodDtype):
-        return {"kind": "date", "why": "periods; convert them with .dt.to_timestamp()"}
-    if is_numeric_dtype(column):
-        return _numeric(name, cells, Number(words), options, is_forced)
-    if infer_dtype(cells) in ("timedelta", "complex", "bytes", "mixed-integer-float-complex"):
-        why = f"values of type {infer_dtype(cells)}; convert them to numbers or strings"
-        return {"kind": "other", "why": why}
-    return _strings(column, name, cells, words, options, is_forced)
-
-
-def _numeric(name, cells, reader, options, is_forced):
-    """Return the decision about a column of numbers; see :func:`_kind_of`."""
-    numbers = reader.read(cells)
-    if not reader.unit and set(numbers.unique()) == {0.0, 1.0}:
-        form = "number" if isinstance(reader, Number) else "text"
-        return _category(cells, reader.missing, options, why="only 0 and 1", form=form)
-    why = "" if is_forced else _naming_reason(name, numbers.to_numpy())
-    if why:
-        remedy = f"keep=[{name!r}] uses it as a number"
-        if len(set(numbers)) <= options.max_levels:
-            remedy = f"categorical=[{name!r}] uses it as a category"
-        is_doubtful = not (_is_called_name(name) or why == _COUNTS)
-        doubt = f"column {name!r} seems to name the rows, so it is left out; {remedy}"
-        return {"kind": "name", "why": f"{why}; {remedy}", "doubt": doubt if is_doubtful else ""}
-    why = f"numbers in {reader.unit}" if reader.unit else ""
-    doubt = _sentinel(name, numbers.to_numpy())
-    if not is_forced:
-        doubt = doubt or _number_or_name(name, numbers.to_numpy())
-    return {
-        "kind": "number",
-        "done": "number",
-        "readers": (reader,),
-        "why": "; ".join(filter(None, [why, doubt])),
-        "doubt": doubt,
-    }
-
-
-def _sentinel(name, numbers):
-    """Return a warning if a number such as -999 lies far from all others; else an empty str."""
-    for value in _SENTINELS:
-        others = numbers[numbers != value]
-        if len(others) == 0 or len(numbers) - len(others) < _LEAST_SHARE * len(numbers):
-            continue
-        low, high = others.min(), others.max()
-        if max(low - value, value - high) > high - low > 0:
-            return (
-                f"the number {value} in column {name!r} lies far from all others; if it means a "
-                f"missing value, use na_values=[*NA_VALUES, {value}]"
-            )
-    return ""
-
-
-def _strings(column, name, cells, words, options, is_forced):
-    """Return the decision about a column of strings, dates or other objects; see `_kind_of`."""
-    kinds = cells.drop_duplicates()  # each kind of cell is looked at once
-    try:
-        date = Date.from_cells(column.dropna() if column.dtype.kind == "M" else kinds, words)
-    except AmbiguousDatesError as error:
-        return {"kind": "date", "why": f"{error}; convert the column with pandas.to_datetime"}
-    if date is not None:
-        parts = (replace(date, part=part) for part in options.date_parts)
-        return {"kind": "date", "done": date.unit, "readers": (date, *parts)}
-    texts, distinct = cells.astype(str), kinds.astype(str)
-    clock = Clock.from_cells(distinct, words)
-    if clock is not None:
-        return {"kind": "time", "done": clock.unit, "readers": (clock,)}
-    if not distinct.str.match(r"\s*0\d").any():  # codes such as 02134 are no numbers
-        written = Written.from_cells(distinct, words)
-        if written is not None:
-            return _numeric(name, cells, written, options, is_forced)
-        _check_mixed(name, cells)
-    advice = None if is_forced else _unusual(distinct)
-    return advice or _levels_or_name(name, texts, words, options, is_forced)
-
-
-def _levels_or_name(name, texts, words, options, is_forced):
-    """Return the decision about a column of strings that are not numbers; see :func:`_kind_of`."""
-    n_levels = texts.nunique()
-    is_name = n_levels > max(2, len(texts) / 2)
-    is_name |= _is_called_name(name) and n_levels > options.max_levels
-    if is_name and not is_forced:
-        return {"kind": "name", "why": f"{n_levels} different strings in {len(texts)} rows"}
-    return _category(texts, words, options)
-
-
-def _category(cells, words, options, why="", *, form="text"):
-    """Return the decision about a column of categories; see :func:`_kind_of`."""
-    n_levels = cells.nunique()
-    done = f"{n_levels} levels"
-    if n_levels > options.max_levels:
-        done = f"{options.max_levels - 1} most frequent levels, and other"
-        why = why or f"{n_levels} levels"
-    return {"kind": "category", "done": done, "why": why, "readers": (Level(words, form),)}
-
-
-def _naming_reason(name, numbers):
-    """Return why a column of integers seems to name the rows; an empty str if it does not."""
-    if (numbers != np.floor(numbers)).any():
-        return ""
-    if _is_called_name(name):
-        return f"integers in a column with the name {name!r}"
-    n_kinds, n_rows = len(np.unique(numbers)), len(numbers)
-    if n_rows > 2 and numbers[0] in (0, 1) and (np.diff(numbers) == 1).all():
-        return _COUNTS
-    if n_kinds <= n_rows / 2 or n_rows <= 2:
-        return ""
-    low, high = numbers.min(), numbers.max()
-    is_dense = n_kinds == n_rows and high - low < 1.5 * n_rows and n_rows >= 10
-    is_uniform = n_rows >= _ENOUGH_ROWS and _is_uniform(numbers, low, high)
-    return f"{n_kinds} different integers in {n_rows} rows" if is_dense or is_uniform else ""
-
-
-def _number_or_name(name, numbers):
-    """Return a warning if numbers of a small table may name its rows; else an empty str.
-
-    Small tables do not allow the test for uniform numbers. Incomes may look like identifiers there:
-    distinct numbers of the same length, from five digits on.
-    """
-    low, high, n_rows = numbers.min(), numbers.max(), len(numbers)
-    is_long = low >= 10_000 and len(f"{low:.0f}") == len(f"{high:.0f}")
-    is_distinct = (numbers == np.floor(numbers)).all() and len(np.unique(numbers)) == n_rows
-    if n_rows >= _ENOUGH_ROWS or not (is_long and is_distinct and _is_uniform(numbers, low, high)):
-        return ""
-    return (
-        f"column {name!r} has {n_rows} different integers in {n_rows} rows and is used as a "
-        f"number; if they name the rows, use drop=[{name!r}]"
-    )
-
-
-_COUNTS = "numbers of the rows"
-
-
-def _is_uniform(numbers, low, high):
-    """Return whether integers seem to be drawn uniformly, as identifiers are.
-
-    Measurements are mostly different, too, for example incomes in a small table. But hardly any
-    measurement is uniform between its smallest and largest value.
-    """
-    n_rows, places = len(numbers), (np.sort(numbers) - low) / (high - low)
-    steps = np.arange(n_rows)
-    distance = max((places - steps / n_rows).max(), ((steps + 1) / n_rows - places).max())
-    return distance * math.sqrt(n_rows) <= _UNIFORM_LIMIT
-
-
-def _is_called_name(name):
-    """Return whether the name of a column ends in a word such as id, code or phone."""
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)
-    if not words:
-        return name.strip() == ""
-    last, whole = words[-1].lower(), name.strip().lower()
-    if whole in _NAMES_OF_NUMBERED or whole.startswith("unnamed: 0") or last in _NAMING_WORDS:
-        return True
-    return last.endswith("id") and last[:-2] in _IDENTIFIED
-
-
-def _check_mixed(name, cells):
-    """Raise an UnreadableCellError if nearly all cells are numbers, but not all."""
-    numbers = pd.to_numeric(cells, errors="coerce")
-    if numbers.notna().mean() < _MOSTLY:
-        return
-    wrong = cells[numbers.isna()]
-    raise UnreadableCellError(
-        name,
-        wrong.index[0],
-        wrong.iloc[0],
-        "a number, as most cells of the column are; correct it, use na_values=[*NA_VALUES, "
-        f"{wrong.iloc[0]!r}] if it means a missing value, categorical=[{name!r}] if all cells are "
-        "categories, or leave out the column with drop",
-    )
-
-
-# Strings that look like dates, times or amounts but cannot be read as such: kind of column, pattern
-# of the cells, and advice.
-_UNUSUAL = (
-    (
-        "date",
-        r"[0-9]{1,4}[-/. ][0-9]{1,2}[-/. ][0-9]{1,4}([ T].*)?|[0-9]{4}[-/.][0-9]{1,2}"
-        r"|[0-9]{1,2}\.? [A-Za-z]{3,9}\.? [0-9]{2,4}|[A-Za-z]{3,9}\.? [0-9]{1,2},? [0-9]{2,4}",
-        "dates of different or unusual forms; convert the column with pandas.to_datetime",
-    ),
-    (
-        "time",
-        r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?",
-        "times of day of different or unusual forms; write them like 09:30",
-    ),
-    (
-        "other",
-        r"\(?[-+]?[^\w\s]?\s*[-+]?[0-9]{1,3}([.,]?[0-9]{3})*([.,][0-9]+)?\s*([^\W0-9]{1,4}|%)?\)?",
-        "numbers with different units or signs; convert them to plain numbers",
-    ),
-)
-
-
-def _unusual(texts):
-    """Return the decision about strings that look like dates, times or amounts, else None."""
-    for kind, form, why in _UNUSUAL:
-        if texts.str.strip().str.fullmatch(form).mean() >= _NEARLY_ALL:
-            signs = texts.str.replace(r"[0-9.,\s]", "", regex=True)
-            is_code = kind == "other" and signs.nunique() == 1  # such as 3x and 12x, or 02134
-            return None if is_code else {"kind": kind, "why": why}
-    return None
 
 
 # ---------------------------------------------------------------------- steps
@@ -636,10 +292,10 @@ def _check(df, options, category_weight, standardize):
             raise ValueError(
                 f"{option}: there is no column {listed(lacking)}; the columns are {listed(names)}."
             )
-    _check_options(options, category_weight, standardize)
+    _check_options(options, names, category_weight, standardize)
 
 
-def _check_options(options, category_weight, standardize):
+def _check_options(options, names, category_weight, standardize):
     """Raise a ValueError if a parameter is out of its range."""
     if options.missing not in MISSING:
         raise ValueError(f"missing must be one of {listed(MISSING)}, got {options.missing!r}.")
@@ -654,6 +310,9 @@ def _check_options(options, category_weight, standardize):
     both = [name for name in options.drop if name in options.keep]
     if both:
         raise ValueError(f"drop and keep both name {listed(both)}.")
+    lacking = [name for name in options.schema.columns if name not in names]
+    if lacking:
+        raise SchemaError(f"schema: there is no column {listed(lacking)} in the table.")
     unknown = [part for part in options.date_parts if part not in PARTS]
     if unknown:
         raise ValueError(f"date_parts must be from {listed(PARTS)}, got {listed(unknown)}.")
@@ -678,6 +337,16 @@ def _names(option, names):
 def _repeated(names):
     """Return the names that occur more than once: list of str, sorted."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def _check_questions(decisions):
+    """Raise a SchemaError that lists the columns that can be read in several ways."""
+    questions = [decision.question for decision in decisions if decision.question]
+    if questions:
+        raise SchemaError(
+            f"{'; '.join(questions)}. Pass the answer as schema= (on the command line, as a file "
+            'with {"columns": {...}} to --schema), or leave out the column with drop.'
+        )
 
 
 def _warn(decisions):

@@ -78,9 +78,10 @@ def structured_table(seed, n=N, n_clusters=3):
         (pd.Categorical([1, 2, 3] * 80), "category", "3 levels"),
         (pd.array([1, 2, 3, None] * 60, dtype="Int64"), "number", "number, median where missing"),
         (pd.array([True, False, None] * 80, dtype="boolean"), "category", BOTH_AND_MISSING),
-        (["6/3/1984", "12/30/2001"] * 120, "date", "left out"),
-        (["June 03, 1984", "May 30, 2001"] * 120, "date", "left out"),
-        (["06/30/1984 14:30", "12/30/2001 08:00"] * 120, "date", "left out"),
+        (["6/3/1984", "12/30/2001"] * 120, "date", "days since 1984-06-03"),
+        (["June 03, 1984", "May 30, 2001"] * 120, "date", "days since 1984-06-03"),
+        (["06/30/1984 14:30", "12/30/2001 08:00"] * 120, "date", "days since 1984-06-30 14:30:00"),
+        (["6/3/84", "12/30/01"] * 120, "date", "left out"),
         (["8:05", "9:43", "12:30"] * 80, "time", "left out"),
         (
             [datetime.date(2020, 1, 5), datetime.date(2020, 2, 1)] * 120,
@@ -93,7 +94,6 @@ def structured_table(seed, n=N, n_clusters=3):
         (["09:30", "17:45"] * 120, "time", "hours since midnight"),
         (["2020-01-05", "2020-02-01"] * 120, "date", "days since 2020-01-05"),
         (pd.to_datetime(["2020-01-05", "2020-02-01"] * 120), "date", "days since 2020-01-05"),
-        (["01/02/2020", "03/04/2020"] * 120, "date", "left out"),
         (["02134", "10001"] * 120, "category", "2 levels"),
         ([f"Person {j}" for j in range(N)], "name", "left out"),
         (["x"] * N, "constant", "left out"),
@@ -186,7 +186,7 @@ def test_cells_of_another_type_are_the_same_level_or_raise():
     ):
         np.testing.assert_array_equal(pipeline.predict(other), expected)
     with pytest.raises(UnreadableCellError, match="'maybe' is not a truth value"):
-        pipeline.predict(table.assign(b="maybe"))
+        pipeline[:-1].transform(table.assign(b="maybe"))
 
 
 def test_words_for_missing_values_count_in_new_rows_too():
@@ -336,4 +336,4 @@ def test_the_pipeline_is_an_ordinary_one():
     gap.loc[3, "age"] = np.nan
     assert pipeline[0].usable_rows(gap).sum() == N - 1
     with pytest.raises(ValueError, match=r"column 'age' has 1 missing values, but had none in"):
-        pipeline.predict(gap)
+        pipeline[:-1].transform(gap)

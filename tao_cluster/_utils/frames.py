@@ -4,6 +4,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
+import narwhals
 import numpy as np
 import scipy.sparse as sp
 
@@ -68,6 +69,19 @@ def check_container(X, name="X"):
         )
     if remedy is not None:
         raise ValueError(f"{name} is of type {kind}, not a table of rows; {remedy}.")
+
+
+def as_pandas(X):
+    """Return a table of polars, Arrow, DuckDB or another library as a pandas DataFrame.
+
+    Objects that are no tables of one of the libraries that narwhals knows are returned unchanged.
+    """
+    if hasattr(X, "iloc") or not (hasattr(X, "columns") or hasattr(X, "column_names")):
+        return X
+    frame = narwhals.from_native(X, pass_through=True)
+    if isinstance(frame, narwhals.LazyFrame):
+        frame = frame.collect()
+    return frame.to_pandas() if isinstance(frame, narwhals.DataFrame) else X
 
 
 def check_host(values, name="X"):

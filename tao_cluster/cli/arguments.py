@@ -11,8 +11,12 @@ from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
 
+import pandas as pd
+
+from .. import reading
 from .._utils.warnings import listed
-from ..columns.readers import PARTS
+from ..columns.dates import PARTS
+from ..columns.schema import Schema
 from ..optimize.algorithms import SPLIT_KINDS
 from ..optimize.settings import OBJECTIVES
 from ..reading import Reading
@@ -37,12 +41,14 @@ def given(options, names):
     return {name: getattr(options, name) for name in names if name in options}
 
 
-def reading_of(options, stored=None):
-    """Return the Reading of the options; what is not given is as in the fit."""
+def reading_of(options, schema=None):
+    """Return the Reading of the options; what is not given is as the schema says."""
     found = given(options, [field.name for field in fields(Reading)])
     if "na_values" in found:
-        found["na_values"] = ("", *found["na_values"])
-    return replace(stored or Reading(), **found)
+        words = found["na_values"]
+        numbers = pd.to_numeric(pd.Series(words), errors="coerce").dropna().tolist()
+        found["na_values"] = ("", *words, *numbers)  # a number may be written in several ways
+    return replace(reading.reading_of(schema or Schema()), **found)
 
 
 def names_of(columns, options):
@@ -109,6 +115,8 @@ def data_options():
     add("--max-levels", type=int, metavar="N", help=text)
     text = f"parts of dates that become features, from {', '.join(PARTS)}"
     add("--date-parts", type=list_of(str.strip), metavar="A,B", help=text)
+    text = "JSON file that says what some or all columns are, as in the folder of an earlier fit"
+    add("--schema", type=Path, metavar="FILE", default=None, help=text)
     _add_reading_options(parser)
     return parser
 
@@ -174,6 +182,7 @@ def _add_reading_options(parser):
     text = "character between the values of a line; TAB for a tab (default: detected)"
     add("--sep", dest="separator", type=_separator, help=text)
     add("--decimal", choices=(".", ","), help="decimal mark of numbers (default: detected)")
+    add("--thousands", metavar="MARK", help="separator of thousands in numbers (default: none)")
     add("--encoding", help="encoding of the characters (default: utf-8, or else cp1252)")
     text = "whether the first line names the columns (default: detected)"
     add("--header", action=BooleanOptionalAction, help=text)

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from ..columns.readers import Reader
+from ..columns.schema import Schema
 from ..comparison import METHODS, Comparison, compare
 from ..estimator import TAOClustering
 from ..export import to_text
@@ -96,8 +97,9 @@ def _fit(options):
     name = f"TAO {options.split}"
     print(Comparison.from_models({name: estimator}, Z, seconds={name: seconds}))
     print("\n" + to_text(model, max_terms=8))
-    reading, shape = arguments.reading_of(options), options.image_shape
-    folder.write_model(out, model, reading, rows.X, shape, title=options.data.name)
+    folder.write_model(
+        out, model, folder.schema_of(model, options), rows.X, options.image_shape, options.data.name
+    )
     folder.write_labels(out / folder.LABELS, rows, estimator, Z)
     print(done)
 
@@ -180,15 +182,18 @@ def _model_and_rows(options, **parameters):
         raise ValueError("--objective labels needs --classes COLUMN, the labels to explain.")
     if options.objective == "labels" and "n_clusters" in options:
         raise ValueError("--objective labels has one cluster per label; leave out --n-clusters.")
-    path, reading = options.data, arguments.reading_of(options)
-    content = read_table(path, reading, partial(note, path))
+    path, schema = options.data, Schema.from_any(options.schema)
+    reading = arguments.reading_of(options, schema)
+    content = read_table(path, reading, partial(note, path), schema)
     if not isinstance(content, pd.DataFrame):
-        if given(options, (*arguments.NAMES, *arguments.OF_TABLES, "id_column")) or options.classes:
+        names = (*arguments.NAMES, *arguments.OF_TABLES, "id_column")
+        if given(options, names) or options.classes or options.schema:
             raise ValueError(f"{path}: options for columns apply to tables only.")
         n_rows, n_columns = content.shape
         _print_size(options, n_rows, n_columns)
         return _estimator(options, **parameters), folder.Rows(content, np.arange(n_rows)), None
     with cell_errors(path, content):
+        parameters["schema"] = schema
         model, kept = _pipeline_and_rows(options, content, reading, parameters)
     rows = folder.Rows.from_table(content, kept, reading.id_column)
     _print_size(options, len(rows.X), len(model[0].readers))

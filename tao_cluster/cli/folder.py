@@ -1,7 +1,6 @@
 """Write and read the files in the folder that holds the results of a fit."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,20 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from .._utils.warnings import listed
-from ..columns.view import shown
+from ..columns.schema import Schema
+from ..columns.view import raw_view, shown
 from ..export import to_text
 from ..page import to_html
 from ..plot import save_tree
-from ..reading import Reading, cell_errors, read_table
+from ..reading import cell_errors, file_of, read_table
 from ..saving import load, save
 from ..tree import tree_of
-from ..tree.serialization import read_document
+from . import arguments
 from .arguments import note
 
-MODEL, READING, COLUMNS = "model.json", "reading.json", "columns.csv"
+MODEL, SCHEMA, COLUMNS = "model.json", "schema.json", "columns.csv"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
-OF_FIT = (MODEL, READING, COLUMNS, LABELS, TEXT, PICTURE, PAGE)
+OF_FIT = (MODEL, SCHEMA, COLUMNS, LABELS, TEXT, PICTURE, PAGE)
 _MOST_DRAWN = 64  # the most leaves for which a picture is readable
 
 
@@ -76,14 +76,14 @@ def check_folder(folder, files, force):
     folder.rmdir()
 
 
-def write_model(folder, model, reading, X=None, image_shape=None, title=None):
+def write_model(folder, model, schema, X=None, image_shape=None, title=None):
     """Write all results of a fit except the labels.
 
     Parameters
     ----------
     folder : Path
     model : fitted pipeline or estimator
-    reading : Reading, by which further files are read
+    schema : Schema, by which further files are read
     X : DataFrame, array or CSR matrix, optional
         Picture and page show statistics of these rows; otherwise those stored in the model.
     image_shape : (height, width), optional
@@ -92,7 +92,7 @@ def write_model(folder, model, reading, X=None, image_shape=None, title=None):
     """
     folder.mkdir(exist_ok=True)
     save(model, folder / MODEL)
-    (folder / READING).write_text(json.dumps(asdict(reading), indent=1), encoding="utf-8")
+    schema.to_json(folder / SCHEMA)
     if isinstance(model, Pipeline):
         model.decisions_.to_csv(folder / COLUMNS, index=False)
     (folder / TEXT).write_text(to_text(model) + "\n", encoding="utf-8")
@@ -134,6 +134,22 @@ def transformed(model, X, *, fits=False):
     return model[-1], model[:-1].fit_transform(X) if fits else model[:-1].transform(X)
 
 
+def encoded(model, X):
+    """Return the estimator of a fitted model, and the rows as its `predict` takes them.
+
+    The columns that the tree does not test may be absent.
+    """
+    return (model[-1], model.encoded(X)) if isinstance(model, Pipeline) else (model, X)
+
+
+def schema_of(model, options):
+    """Return the schema of a fitted model: what its columns are, and how its file was read."""
+    if isinstance(model, Pipeline):
+        return model.schema_
+    reading = arguments.reading_of(options)
+    return Schema((), reading.na_values, file_of(reading))
+
+
 def read_model(path):
     """Read a model from a folder or a file, and how further files are read.
 
@@ -144,23 +160,21 @@ def read_model(path):
     Returns
     -------
     fitted pipeline or estimator, or Tree
-    Reading
+    Schema
     """
     path = Path(path)
     file = path / MODEL if path.is_dir() else path
     if not file.is_file():
         raise ValueError(f"{file}: no such file; expected the folder that fit has written.")
-    model, beside = load(file), file.with_name(READING)
+    model, beside = load(file), file.with_name(SCHEMA)
+    if isinstance(model, Pipeline):
+        return model, model.schema_
     if file.name != MODEL or not beside.is_file():
-        return model, Reading()
-    try:
-        stored = read_document(beside.read_bytes())
-        return model, Reading(**{**stored, "na_values": tuple(stored["na_values"])})
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{beside}: does not describe how files are read ({error}).") from error
+        return model, Schema()
+    return model, Schema.from_json(beside)
 
 
-def read_rows(path, model, reading):
+def read_rows(path, model, reading, schema):
     """Read rows of a file for a model, and print notes about unusual values.
 
     Parameters
@@ -168,12 +182,13 @@ def read_rows(path, model, reading):
     path : Path
     model : fitted pipeline or estimator, or Tree
     reading : Reading
+    schema : Schema
 
     Returns
     -------
     Rows
     """
-    content = read_table(path, reading, partial(note, path))
+    content = read_table(path, reading, partial(note, path), schema)
     with cell_errors(path, content):
         return rows_of(path, content, model, reading)
 
@@ -190,12 +205,13 @@ def rows_of(path, content, model, reading):
     texts = content.drop(columns=reading.id_column or [], errors="ignore")
     texts = texts.select_dtypes(exclude="number")
     content = content.assign(**texts.mask(texts.isin(reading.na_values)))
-    kept = model[0].usable_rows(content)
+    tested = raw_view(model).tested_columns
+    kept = model[0].usable_rows(content, tested)
     if not kept.any():
         raise ValueError("every row has a missing value in a column that had none in the fit.")
     if not kept.all():
         note(path, f"{(~kept).sum()} of {len(kept)} rows have missing values: left out.")
-    _note_new_levels(path, model, content[kept])
+    _note_new_levels(path, model, content[kept], tested)
     return Rows.from_table(content, kept, reading.id_column)
 
 
@@ -209,12 +225,12 @@ def _selected(content, model):
     return content[list(model.feature_names_in_)].astype(np.float64)
 
 
-def _note_new_levels(path, pipeline, content):
-    """Print a note for each categorical column with levels that the fit did not have."""
+def _note_new_levels(path, pipeline, content, tested):
+    """Print a note for each tested column with levels that the fit did not have."""
     encoder = pipeline[1].named_transformers_.get("levels")
     if encoder is None:
         return
-    table = pipeline[0].transform(content)
+    table = pipeline[0].transform(content, tested)
     for name, known in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
         new = set(table[name].dropna()) - set(known)
         if new:

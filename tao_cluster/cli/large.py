@@ -11,7 +11,7 @@ from ..comparison import Comparison
 from ..outofcore import fit
 from ..outofcore.blocks import LocalBlocks
 from ..outofcore.files import ParquetTable, frames_of, numeric_columns
-from ..reading import cell_errors
+from ..reading import cell_errors, reading_of
 from ..table import table_pipeline
 from . import arguments, folder
 from .arguments import note
@@ -31,7 +31,6 @@ def fit_large(options, estimator, out):
     estimator : TAOClustering, not fitted
     out : Path, the folder
     """
-    reading = arguments.reading_of(options)
     with cell_errors(options.data):
         _check(options)
         names = _features(options)
@@ -47,28 +46,29 @@ def fit_large(options, estimator, out):
     print(f"{options.data}: {model.node_rows_[0]} rows, {len(names)} columns\n")
     print(Comparison.from_models({f"TAO {options.split}": model}))
     shape, title = options.image_shape, options.data.name
-    folder.write_model(out, model, reading, image_shape=shape, title=title)
-    _write_labels(out / folder.LABELS, options.data, model, reading)
+    schema = folder.schema_of(model, options)
+    folder.write_model(out, model, schema, image_shape=shape, title=title)
+    _write_labels(out / folder.LABELS, options.data, model, schema)
 
 
 def predict_large(options):
     """Write the cluster and the leaf of each row of Parquet files, by any kind of model."""
-    model, reading = folder.read_model(options.model)
+    model, schema = folder.read_model(options.model)
     with cell_errors(options.data):
         _check(options)
-        _write_labels(options.out or sys.stdout, options.data, model, reading)
+        _write_labels(options.out or sys.stdout, options.data, model, schema)
 
 
-def _write_labels(file, path, model, reading):
+def _write_labels(file, path, model, schema):
     """Write the cluster and leaf of each row, block by block; see :func:`.folder.write_labels`."""
-    columns = list(numeric_columns(path))
+    columns, reading = list(numeric_columns(path)), reading_of(schema)
     used = getattr(model, "feature_names_in_", columns)
     names = [name for name in columns if name in {*used, reading.id_column}]
     start, n_rows = 0, min(_MOST_ROWS, _MOST_VALUES // max(len(names), 1))
     for frame in frames_of(path, names, n_rows):
         rows = folder.rows_of(path, frame, model, reading)
         rows.numbers[:] += start
-        folder.write_labels(file, rows, *folder.transformed(model, rows.X), is_first=start == 0)
+        folder.write_labels(file, rows, *folder.encoded(model, rows.X), is_first=start == 0)
         start += len(frame)
 
 

@@ -65,10 +65,11 @@ def add_parsers(commands):
 
 def _model_and_rows(options):
     """Return the model and the rows of the file; X is None if no file was given."""
-    model, reading = folder.read_model(options.model)
+    model, schema = folder.read_model(options.model)
     if options.data is None:
         return model, folder.Rows(None)
-    return model, folder.read_rows(options.data, model, arguments.reading_of(options, reading))
+    reading = arguments.reading_of(options, schema)
+    return model, folder.read_rows(options.data, model, reading, schema)
 
 
 def _predict(options):
@@ -79,7 +80,7 @@ def _predict(options):
         return
     model, rows = _model_and_rows(options)
     with cell_errors(options.data):
-        folder.write_labels(options.out or sys.stdout, rows, *folder.transformed(model, rows.X))
+        folder.write_labels(options.out or sys.stdout, rows, *folder.encoded(model, rows.X))
 
 
 def _explain(options):

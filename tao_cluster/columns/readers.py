@@ -1,9 +1,7 @@
 """Readers: how the cells of a raw column become numbers or categories, in Python and in SQL."""
 
-import functools
 import re
 from dataclasses import dataclass
-from datetime import date
 from numbers import Real
 
 import numpy as np
@@ -11,11 +9,7 @@ import pandas as pd
 
 from . import dialects
 
-_DAY = 86_400  # seconds
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_FIXED_WIDTH_PLACES = {"%Y": 4, "%m": 2, "%d": 2}
-
-PARTS = {"month": "month (1 to 12)", "weekday": "weekday (0 = Monday)", "hour": "hour of the day"}
 
 
 class UnreadableCellError(ValueError):
@@ -131,7 +125,13 @@ class Reader:
         return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
 
     def with_gaps(self, column):
-        """Return the column as objects; missing words and all kinds of missing values are NaN."""
+        """Return the column with NaN for missing words and for all kinds of missing values.
+
+        Columns of objects, strings and the like become columns of objects.
+        """
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+            codes = [code for code in self.missing if not isinstance(code, str)]
+            return column.mask(column.isin(codes)) if codes else column
         cells = column.astype(object)
         try:
             codes, kinds = pd.factorize(cells)  # each kind of cell is compared once
@@ -154,11 +154,13 @@ class Reader:
         if wrong.any():
             row = int(wrong.argmax())
             place = str(cells.name), cells.index[row]
-            raise UnreadableCellError(*place, cells.iloc[row], self.expected)
+            cell = cells.iloc[row]
+            cell = cell.item() if isinstance(cell, np.generic) else cell
+            raise UnreadableCellError(*place, cell, self.expected)
 
     def _numbers(self, cells):
-        """Return the numbers of a Series of objects: float64 array, NaN for unreadable cells."""
-        return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        """Return the numbers of a Series: float64 array, NaN for unreadable cells."""
+        return exact_numbers(cells)
 
     def _steps(self, number, per_unit, column):
         """Return a number as a count of steps, rounded away from the old value in the column.
@@ -174,6 +176,37 @@ class Reader:
 
     def _sql_number(self, column, dialect):
         return column
+
+
+def exact_numbers(cells):
+    """Return the numbers of a Series of numbers or strings, NaN where a cell is no number.
+
+    Strings become the nearest floats, as in Python. The parser of pandas is off by one bit for some
+    strings, so that two files with the same numbers would have different rows.
+
+    Returns
+    -------
+    float64 array
+    """
+    found = pd.to_numeric(cells, errors="coerce")
+    if found.dtype.kind == "c":
+        found = found.where(found.to_numpy().imag == 0).map(np.real)
+    numbers = found.to_numpy(dtype=np.float64, na_value=np.nan)
+    if pd.api.types.is_numeric_dtype(cells.dtype):
+        return numbers
+    objects = cells.to_numpy(dtype=object, na_value=np.nan)
+    is_text = np.fromiter((isinstance(c, str) for c in objects), bool, len(objects))
+    is_text &= np.isfinite(numbers)
+    if is_text.any():
+        numbers = numbers.copy()
+        numbers[is_text] = objects[is_text].astype(np.float64)
+    return numbers
+
+
+def by_kind(cells, numbers_of):
+    """Return numbers_of(cells), computed once for each kind of cell: float64 array."""
+    codes, kinds = pd.factorize(cells)
+    return np.append(numbers_of(pd.Series(kinds, dtype=object)), np.nan)[codes]
 
 
 @dataclass(frozen=True)
@@ -312,12 +345,9 @@ class Written(Reader):
         return f"{self.prefix}{before}{text}{behind}{self.suffix}"
 
     def _numbers(self, cells):
-        known = functools.cache(self._bare)  # most columns repeat their strings
-
-        def bare(cell):
-            return known(cell) if isinstance(cell, str) else self._bare(cell)
-
-        return super()._numbers(cells.map(bare, na_action="ignore"))
+        if pd.api.types.is_numeric_dtype(cells.dtype) and not self.unit:
+            return exact_numbers(cells)
+        return by_kind(cells, lambda kinds: exact_numbers(kinds.map(self._bare)))
 
     def _bare(self, cell):
         """Return a cell as a number, or without its unit and with a decimal point.
@@ -344,6 +374,27 @@ class Written(Reader):
             elif old == "." and new == "":
                 column = f"REPLACE({column}, '.', '')"
         return dialects.as_float(f"TRIM({column})", dialect)
+
+
+def thousands_or_decimal(cells, mark, unit=""):
+    """Return whether a mark in all these strings may separate thousands or decimals: bool.
+
+    This is so if three digits follow each mark, and all numbers without it are below 1000.
+
+    Parameters
+    ----------
+    cells : Series of str
+    mark : {".", ","}
+    unit : str
+        Text before and behind the numbers. A dollar or pound sign says that a comma separates
+        thousands.
+    """
+    if mark == "," and unit[:1] in ("$", "£"):
+        return False
+    numbers = cells.str.extract(r"([0-9][0-9.,]*)")[0].dropna()
+    is_plain = numbers.str.fullmatch("[0-9]{1,3}")
+    is_marked = numbers.str.fullmatch(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}")
+    return bool(is_plain.any() and is_marked.any() and (is_plain | is_marked).all())
 
 
 def _is_unit(prefix, suffix, cell):
@@ -380,242 +431,3 @@ _FORMS = (
         for decimal in (".", ",")
     ),
 )
-
-
-@dataclass(frozen=True)
-class Date(Reader):
-    """Dates, as days since the first date or as a part of the date.
-
-    Parameters
-    ----------
-    missing : tuple of str
-        Strings that mean a missing value.
-    first : str
-        The first date, in the form 2020-01-31 or 2020-01-31 12:30:00.
-    form : str, optional
-        Form of dates that are strings, with the codes ``%Y``, ``%m`` and ``%d``. The default is
-        ISO 8601, such as 2020-01-31 or 2020-01-31 12:30:00, and columns of pandas dates.
-    part : {"month", "weekday", "hour"}, optional
-        The part of the date that becomes the number; None for the days since the first date.
-    """
-
-    first: str = "1970-01-01"
-    form: str | None = None
-    part: str | None = None
-
-    @property
-    def expected(self):
-        """What the cells should be, for messages: str."""
-        return f"a date such as {self.text(0.0) or self.first}"
-
-    @classmethod
-    def from_cells(cls, column, missing=()):
-        """Return a reader of the dates of a column, or None if it has other values.
-
-        Parameters
-        ----------
-        column : Series of dates or strings, without missing values
-        missing : tuple of str
-
-        Raises
-        ------
-        AmbiguousDatesError
-            If the dates can be read with the day first and with the month first.
-        """
-        forms = [None]
-        if column.dtype == object or isinstance(column.dtype, pd.StringDtype):
-            if all(isinstance(cell, date) for cell in column):  # datetimes are dates, too
-                column = column.map(str)
-            if not all(isinstance(cell, str) for cell in column):
-                return None
-            forms = [form for form, text in _DATE_FORMS if column.str.fullmatch(text).all()]
-        readers = []
-        for form in forms:
-            seconds = cls(form=form)._seconds(column)
-            if len(column) and np.isfinite(seconds).all():
-                start = pd.Timestamp(seconds.min(), unit="s")
-                readers.append(cls(tuple(missing), str(start).removesuffix(" 00:00:00"), form))
-        if len(readers) > 1:
-            raise AmbiguousDatesError(readers[0].form, readers[1].form)
-        return readers[0] if readers else None
-
-    @property
-    def unit(self):
-        """Days since the first date, or a description of the part of the date."""
-        return f"days since {self.first}" if self.part is None else PARTS[self.part]
-
-    @property
-    def has_cells(self):
-        """Whether the numbers are days, from which the date follows."""
-        return self.part is None
-
-    @property
-    def steps(self):
-        """Units to which a date is rounded for its text, in days: from a day to a second.
-
-        The tuple is empty for a part of a date; see ``Reader.steps``.
-        """
-        return () if self.part is not None else (1.0, 1 / 24, 1 / 1440, 1 / _DAY)
-
-    def text(self, number):
-        """Return the date that lies this number of days behind the first date.
-
-        The text is empty for a part of a date, which is a plain number.
-        """
-        if self.part is not None:
-            return ""
-        try:
-            date = pd.Timestamp(self.first) + pd.Timedelta(seconds=round(number * _DAY))
-        except (OverflowError, ValueError):  # beyond the range of dates
-            return ""
-        return str(date).removesuffix(" 00:00:00")
-
-    def cell(self, number, column):
-        """Return the date as a string of the form of the column; see ``Reader.cell``."""
-        if self.form is not None:  # without a time
-            days = self._steps(number, 1, column)
-            return (pd.Timestamp(self.first) + pd.Timedelta(days=days)).strftime(self.form)
-        return self.text(self._steps(number, _DAY, column) / _DAY)
-
-    def _seconds(self, cells):
-        """Return whole seconds since 1970: float64 array, NaN for missing and unreadable cells."""
-        if cells.dtype.kind == "M" or isinstance(cells.dtype, pd.DatetimeTZDtype):
-            dates = cells
-        else:
-            form = self.form or "ISO8601"
-            texts = cells.map(str, na_action="ignore")
-            dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
-        if getattr(dates.dt, "tz", None) is not None:
-            dates = dates.dt.tz_convert(None)
-        seconds = dates.to_numpy().astype("datetime64[s]")  # rounds down
-        return np.where(dates.isna(), np.nan, seconds.astype(np.int64).astype(np.float64))
-
-    def _numbers(self, cells):
-        seconds = self._seconds(cells)
-        if self.part == "month":
-            return pd.to_datetime(pd.Series(seconds), unit="s").dt.month.to_numpy(dtype=np.float64)
-        if self.part == "weekday":
-            return (seconds // _DAY + 3) % 7  # 1 January 1970 was a Thursday
-        if self.part == "hour":
-            return seconds // 3600 % 24
-        return (seconds - self._start) / _DAY
-
-    @property
-    def _start(self):
-        """The first date in seconds since 1970: int."""
-        return int((pd.Timestamp(self.first) - pd.Timestamp(0)) // pd.Timedelta(seconds=1))
-
-    def _sql_number(self, column, dialect):
-        if self.form is not None:
-            column = self._sql_iso(column, dialect)
-        seconds = dialects.seconds(column, dialect)
-        if self.part == "month":
-            return dialects.month(column, dialect)
-        if self.part == "weekday":
-            days = dialects.floor_of_quotient(seconds, _DAY, dialect)
-            return dialects.as_float(dialects.modulo(f"{days} + 3", 7, dialect), dialect)
-        if self.part == "hour":
-            hours = dialects.floor_of_quotient(seconds, 3600, dialect)
-            return dialects.as_float(dialects.modulo(hours, 24, dialect), dialect)
-        return f"({dialects.as_float(f'({seconds} - {self._start})', dialect)} / 86400.0e0)"
-
-    def _sql_iso(self, column, dialect):
-        """Return the expression of a date string of another form as year-month-day."""
-        start, places = 1, {}
-        for code in re.findall(r"%\w|.", self.form):
-            width = _FIXED_WIDTH_PLACES.get(code, 1)
-            places[code] = dialects.substring(column, start, width, dialect)
-            start += width
-        parts = [places["%Y"], "'-'", places["%m"], "'-'", places["%d"]]
-        return dialects.concatenated(parts, dialect)
-
-
-class AmbiguousDatesError(ValueError):
-    """Dates that can be read with the day first and with the month first."""
-
-    def __init__(self, *forms):
-        super().__init__(f"dates of the form {forms[0]} or {forms[1]}")
-        self.forms = forms
-
-
-# Forms of dates that are strings: the codes of strptime, and a pattern. Widths are fixed, so that
-# SQL can cut the strings. The first form is ISO 8601.
-_DATE_FORMS = (
-    (None, r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?"),
-    ("%Y/%m/%d", r"\d{4}/\d{2}/\d{2}"),
-    ("%d.%m.%Y", r"\d{2}\.\d{2}\.\d{4}"),
-    ("%d/%m/%Y", r"\d{2}/\d{2}/\d{4}"),
-    ("%m/%d/%Y", r"\d{2}/\d{2}/\d{4}"),
-    ("%d-%m-%Y", r"\d{2}-\d{2}-\d{4}"),
-    ("%m-%d-%Y", r"\d{2}-\d{2}-\d{4}"),
-)
-
-
-@dataclass(frozen=True)
-class Clock(Reader):
-    """Times of day such as "14:30" or "14:30:15", as hours since midnight.
-
-    Parameters
-    ----------
-    missing : tuple of str
-        Strings that mean a missing value.
-    has_seconds : bool
-    """
-
-    has_seconds: bool = False
-
-    @property
-    def expected(self):
-        """What the cells should be, for messages: str."""
-        return "a time of day such as " + ("14:30:15" if self.has_seconds else "14:30")
-
-    @classmethod
-    def from_cells(cls, cells, missing=()):
-        """Return a reader of all these strings, or None if they are not times of day."""
-        for has_seconds in (False, True):
-            reader = cls(tuple(missing), has_seconds)
-            if np.isfinite(reader._numbers(cells)).all():
-                return reader
-        return None
-
-    @property
-    def unit(self):
-        """Hours since midnight."""
-        return "hours since midnight"
-
-    @property
-    def steps(self):
-        """Units to which a time is rounded for its text, in hours: from an hour to a second."""
-        return 1.0, 1 / 60, 1 / 3600
-
-    def text(self, number):
-        """Return the time of day, such as 14:30; empty if the number is outside of a day."""
-        seconds = round(number * 3600)
-        if not 0 <= seconds < _DAY:
-            return ""
-        text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
-        return f"{text}:{seconds % 60:02d}" if self.has_seconds or seconds % 60 else text
-
-    def cell(self, number, column):
-        """Return the time of day as a string; see ``Reader.cell``."""
-        per_hour = 3600 if self.has_seconds else 60
-        return self.text(self._steps(number, per_hour, column) / per_hour)
-
-    def _numbers(self, cells):
-        seconds = r":(?P<s>[0-5]\d)" if self.has_seconds else ""
-        form = re.compile(rf"^(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d){seconds}$")
-        found = cells.astype(str).str.extract(form).astype(np.float64)
-        total = found["h"] * 3600 + found["m"] * 60 + (found["s"] if self.has_seconds else 0)
-        return (total / 3600).to_numpy()
-
-    def _sql_number(self, column, dialect):
-        places = ((1, 3600), (4, 60), (7, 1)) if self.has_seconds else ((1, 3600), (4, 60))
-        digits = (dialects.substring(column, start, 2, dialect) for start, _ in places)
-        terms = (
-            f"{dialects.as_float(text, dialect)} * {factor}"
-            for text, (_, factor) in zip(digits, places, strict=True)
-        )
-        return f"(({' + '.join(terms)}) / 3600.0e0)"
-
-
-READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, Clock)}

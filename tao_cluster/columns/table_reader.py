@@ -1,28 +1,28 @@
 """The first step of a pipeline for raw tables: it reads the cells of each column."""
 
+import math
+
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.frames import display_names
+from .._utils.frames import as_pandas, display_names
 from .._utils.warnings import listed
-from .readers import Date, Level
+from .dates import Date
+from .readers import Level
 
 
 class TableReader(TransformerMixin, BaseEstimator):
     """Turn the raw columns of a table into columns of floats and of categories.
 
-    :func:`tao_cluster.table_pipeline` chooses the readers. All other columns of the table are
-    ignored.
+    :func:`tao_cluster.table_pipeline` writes the schema. All columns of the table that the schema
+    does not use are ignored.
 
     Parameters
     ----------
-    readers : dict
-        For each raw column that is used, its name and a ``Reader``, or a tuple of
-        readers if the column becomes several ones, such as a date and its month.
-    decisions : DataFrame, optional
-        What was decided about each column of the raw table; for information.
+    schema : Schema
+        What each column is, and how its cells are read.
 
     Attributes
     ----------
@@ -36,19 +36,26 @@ class TableReader(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
+    >>> from tao_cluster import Schema
     >>> from tao_cluster.columns import TableReader
-    >>> from tao_cluster.columns.readers import Date, Written
     >>> table = pd.DataFrame({"weight": ["70 kg", "65.5 kg"], "born": ["2001-05-31", "2001-06-02"]})
-    >>> readers = {"weight": Written(suffix="kg"), "born": Date(first="2001-05-31")}
-    >>> TableReader(readers).fit_transform(table)
+    >>> schema = Schema.from_dict({"columns": {
+    ...     "weight": {"kind": "number", "suffix": "kg"},
+    ...     "born": {"kind": "date", "first": "2001-05-31"},
+    ... }})
+    >>> TableReader(schema).fit_transform(table)
        weight  born
     0    70.0   0.0
     1    65.5   2.0
     """
 
-    def __init__(self, readers, decisions=None):
-        self.readers = readers
-        self.decisions = decisions
+    def __init__(self, schema):
+        self.schema = schema
+
+    @property
+    def readers(self):
+        """The readers of the columns that are used: dict, by column."""
+        return self.schema.readers
 
     def fit(self, X, y=None):
         """Read the table once, and count the missing values of each column.
@@ -75,22 +82,48 @@ class TableReader(TransformerMixin, BaseEstimator):
 
         See :meth:`fit` and :meth:`transform`.
         """
+        vars(self).pop("_written_forms", None)  # those of an earlier fit
         table = self._read(X)
-        self.feature_names_in_ = np.array([*self.readers, None], dtype=object)[:-1]
-        self.n_features_in_ = len(self.readers)
         # The columns that are read from one raw column have the same missing values.
-        self.n_missing_ = {
-            column: int(table[name].isna().sum()) for name, column, _ in self.outputs()
+        n_missing = {column: int(table[name].isna().sum()) for name, column, _ in self.outputs()}
+        levels = {
+            name: table[name].dropna().unique().tolist()
+            for name, _, reader in self.outputs()
+            if isinstance(reader, Level)
         }
+        self.set_learned(n_missing, levels)
         return table
 
-    def transform(self, X):
+    def set_learned(self, n_missing, levels):
+        """Set the fitted attributes from the missing values and the levels of each column.
+
+        Parameters
+        ----------
+        n_missing : dict of int, by raw column
+        levels : dict of lists, by raw column of categories
+        """
+        self.feature_names_in_ = np.array([*self.readers, None], dtype=object)[:-1]
+        self.n_features_in_ = len(self.readers)
+        self.n_missing_ = n_missing
+        # A level of each column, which stands in for the cells of a column that is not read.
+        self._some_level = {name: next(iter(own), math.nan) for name, own in levels.items()}
+        self._written_forms = {
+            name: _by_value(levels[name])
+            for name, _, reader in self.outputs()
+            if isinstance(reader, Level) and reader.form == "text"
+        }
+
+    def transform(self, X, only=None):
         """Return the table of the columns that were read.
 
         Parameters
         ----------
         X : DataFrame of shape (n, m)
             Columns are found by name; their order does not matter.
+        only : collection of str, optional
+            Read only these raw columns. The others may be absent, or have missing and wrong cells;
+            in the result, their numbers are 0 and their categories some level. A tree that does
+            not test them assigns the rows all the same.
 
         Returns
         -------
@@ -98,7 +131,7 @@ class TableReader(TransformerMixin, BaseEstimator):
             Numbers are float64. Categories are objects. Missing values are NaN.
         """
         check_is_fitted(self)
-        table = self._read(X)
+        table = self._read(X, only)
         for name in self._without_gaps():
             n_missing = int(table[name].isna().sum())
             if n_missing:
@@ -122,13 +155,14 @@ class TableReader(TransformerMixin, BaseEstimator):
             for reader in (readers if isinstance(readers, tuple) else (readers,))
         ]
 
-    def usable_rows(self, X):
+    def usable_rows(self, X, only=None):
         """Return which rows can be clustered: bool array of shape (n,).
 
         A row cannot be clustered if a number is missing in a column that had no missing values in
-        the table of the fit, since no value to fill in was learned.
+        the table of the fit, since no value to fill in was learned. See :meth:`transform` for
+        `only`.
         """
-        table = self._read(X)
+        table = self._read(X, only)
         return table[self._without_gaps()].notna().all(axis=1).to_numpy()
 
     def _without_gaps(self):
@@ -139,15 +173,20 @@ class TableReader(TransformerMixin, BaseEstimator):
             if not isinstance(reader, Level) and self.n_missing_[column] == 0
         ]
 
-    def _selected(self, X):
+    def checked(self, X):
+        """Return X as a pandas DataFrame; raise a ValueError if it is no table."""
+        X = as_pandas(X)
+        if hasattr(X, "iloc") and X.ndim == 2:
+            return X
+        remedy = " One row is df.iloc[[0]]." if hasattr(X, "iloc") else ""
+        raise ValueError(
+            f"Expected a pandas DataFrame with the columns {listed([*self.readers])}, got a "
+            f"{type(X).__name__}.{remedy}"
+        )
+
+    def _selected(self, X, names):
         """Return the raw columns of X that are read, under their names as strings."""
-        names = list(self.readers)
-        if not hasattr(X, "iloc") or X.ndim != 2:
-            remedy = " One row is df.iloc[[0]]." if hasattr(X, "iloc") else ""
-            raise ValueError(
-                f"Expected a pandas DataFrame with the columns {listed(names)}, got a "
-                f"{type(X).__name__}.{remedy}"
-            )
+        X = self.checked(X)
         own = display_names(X)
         lacking = [name for name in names if name not in own]
         if lacking:
@@ -155,11 +194,75 @@ class TableReader(TransformerMixin, BaseEstimator):
         table = X.iloc[:, [own.index(name) for name in names]]
         return table if list(table.columns) == names else table.set_axis(names, axis=1)
 
-    def _read(self, X):
+    def _read(self, X, only=None):
         """Return the table of the columns that are read; gaps in new places are not checked."""
-        table = self._selected(X)
-        columns = {name: reader.read(table[column]) for name, column, reader in self.outputs()}
+        is_read = {name: only is None or name in only for name in self.readers}
+        table = self._selected(X, [name for name in is_read if is_read[name]])
+        columns = {}
+        for name, column, reader in self.outputs():
+            if is_read[column]:
+                columns[name] = reader.read(self._as_written(table[column], name))
+            else:
+                columns[name] = pd.Series(
+                    self._some_level.get(name, 0.0),
+                    index=table.index,
+                    dtype=object if isinstance(reader, Level) else np.float64,
+                )
         return pd.DataFrame(columns, index=table.index)
+
+    def _as_written(self, column, name):
+        """Return a column of levels with numbers and truth values as the fit has read them.
+
+        The level "08015" is the number 8015 in a table whose column was read as numbers, and 8015.0
+        if one of its cells is missing.
+
+        Raises
+        ------
+        ValueError
+            If the column has another type than in the fit, and none of its cells is a level.
+        """
+        forms = getattr(self, "_written_forms", {}).get(name)
+        if forms is None or isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype):
+            return column
+        cells = self.readers[name].with_gaps(column)
+        kinds = [kind for kind in cells.dropna().unique() if not isinstance(kind, str)]
+        known = {kind: forms[_value(kind)] for kind in kinds if _value(kind) in forms}
+        if kinds and not known and column.dtype != object:
+            level = next(iter(forms.values()), None)
+            such = "" if level is None else f" such as {level!r}"
+            raise ValueError(
+                f"column {name!r} has values of the type {column.dtype}, such as {kinds[0]!r}, but "
+                f"strings{such} in the table of the fit, and none of them agree; read the column "
+                f"as it was read there, for example with dtype={{{name!r}: str}}."
+            )
+        if not known:
+            return column
+        return cells.astype(object).map(lambda cell: known.get(cell, cell), na_action="ignore")
+
+
+def _by_value(levels):
+    """Return the levels that are the text of a number or of a truth value, by this value: dict.
+
+    Two levels of the same value, such as "1" and "01", are left out.
+    """
+    found, twice = {}, set()
+    for level in levels:
+        value = _value(level)
+        if value is not None:
+            twice |= {value} & {*found}
+            found[value] = level
+    return {value: level for value, level in found.items() if value not in twice}
+
+
+def _value(cell):
+    """Return a number, a truth value, or the text of one as a key; None for other cells."""
+    if isinstance(cell, bool | np.bool_) or str(cell).lower() in ("true", "false"):
+        return str(cell).lower()
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def output_name(column, reader):

@@ -17,6 +17,7 @@ from .._utils.matrices import FLOATS, check_rows, checked_array
 from .._utils.warnings import listed
 from ..facade import Facade
 from ..tree import tree_of
+from .dates import Date
 from .names import (
     Indicator,
     Numbered,
@@ -25,7 +26,7 @@ from .names import (
     names_of,
     printable_names,
 )
-from .readers import Date, Number
+from .readers import Number
 from .steps import (
     BY_EMBEDDING,
     Column,
@@ -175,11 +176,21 @@ class RawView(Facade):
 
     def predict(self, X):
         """Return the cluster that the pipeline predicts for each raw row: array of shape (n,)."""
-        return self.model.predict(self._encoded(self._table(X)))
+        return self.model.predict(self.encoded(X))
 
     def apply(self, X):
         """Return the leaf that each raw row reaches in the pipeline: int32 array of shape (n,)."""
-        return self.model.apply(self._encoded(self._table(X)))
+        return self.model.apply(self.encoded(X))
+
+    def encoded(self, X):
+        """Return raw rows as the model takes them; columns that it does not test may be absent."""
+        return self._encoded(self._table(X, self.tested_columns if self._reader else None))
+
+    @property
+    def tested_columns(self):
+        """Names of the raw columns that the tree tests: set of str."""
+        used = {self.columns[j].source.column for j in tree_of(self.model).used_features}
+        return {self.fit_names[j] for j in used}
 
     def decision_path(self, X):
         """Return a CSR indicator of shape (n, n_nodes) of the nodes that each raw row visits."""
@@ -302,13 +313,13 @@ class RawView(Facade):
             part = check_rows(_safe_indexing(Z, columns[kept], axis=1))
             yield features[kept], _unscaled(part, zero[kept], one[kept], is_dense)
 
-    def _table(self, X):
+    def _table(self, X, only=None):
         """Return raw rows with the names of the fit, and read by the TableReader if there is one.
 
         A vectorizer turns strings into word columns.
         """
         X = self._named(self.vectorized(X))
-        return self._reader.transform(X) if self._reader else X
+        return self._reader.transform(X, only) if self._reader else X
 
     def _encoded(self, table):
         """Return the columns that the model was fitted to, from the result of `_table`."""

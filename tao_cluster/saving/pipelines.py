@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..columns import TableReader
 from ..columns.names import level_name
-from ..columns.readers import READERS
+from ..columns.schema import Schema
+from ..table import TablePipeline
 from .values import UnsavableError, from_json, to_json
 
 _STEPS = {
@@ -51,10 +52,9 @@ def to_document(pipeline):
         raise ValueError(f"{_ADVICE}, got one of the steps {names}.")
     check_is_fitted(pipeline)
     reader, encoder = pipeline[0], pipeline[1]
-    decisions = reader.decisions
     return {
         "names": [name for name, _ in pipeline.steps],
-        "readers": to_json(reader.readers),
+        "schema": reader.schema.to_dict(),
         "missing": reader.n_missing_,
         "transformers": [
             {"name": name, "step": _write_step(step), "columns": list(columns)}
@@ -62,7 +62,6 @@ def to_document(pipeline):
         ],
         "weights": encoder.transformer_weights,
         "learned": to_json(_learned(encoder)),
-        "decisions": None if decisions is None else decisions.to_dict("list"),
     }
 
 
@@ -74,16 +73,14 @@ def from_document(data, model):
     ValueError, TypeError, LookupError, AttributeError
         If `data` is not a result of :func:`to_document`.
     """
-    decisions = None if data["decisions"] is None else pd.DataFrame(data["decisions"])
-    reader = TableReader(from_json(data["readers"]), decisions)
-    kinds = tuple(READERS.values())
-    read = {column for _, column, part in reader.outputs() if isinstance(part, kinds)}
-    others = [part for *_, part in reader.outputs() if not isinstance(part, kinds)]
-    if others or read != set(reader.readers):
-        raise ValueError("readers must be the readers of columns")
-    reader.feature_names_in_ = np.array([*reader.readers, None], dtype=object)[:-1]
-    reader.n_features_in_ = len(reader.readers)
-    reader.n_missing_ = {name: int(data["missing"][name]) for name in reader.readers}
+    learned = from_json(data["learned"])
+    if not all(map(math.isfinite, learned["medians"].values())):
+        raise ValueError("medians must be finite numbers")
+    reader = TableReader(Schema.from_dict(data["schema"]))
+    n_missing = {name: int(data["missing"][name]) for name in reader.readers}
+    reader.set_learned(
+        n_missing, {name: own + rare for name, (own, rare) in learned["levels"].items()}
+    )
     encoder = ColumnTransformer(
         [
             (part["name"], _read_step(part["step"]), list(map(str, part["columns"])))
@@ -92,7 +89,6 @@ def from_document(data, model):
         transformer_weights={name: float(w) for name, w in data["weights"].items()},
         verbose_feature_names_out=False,
     ).set_output(transform="pandas")
-    learned = from_json(data["learned"])
     with np.errstate(all="ignore"):  # the means and scales of this fit are replaced below
         encoder.fit(_small_table(reader.get_feature_names_out(), learned))
     for name, values in learned["scales"].items():
@@ -103,10 +99,7 @@ def from_document(data, model):
             f"the steps return {len(names)} columns, but the tree has {model.n_features_in_}"
         )
     steps = [reader, encoder, model]
-    pipeline = Pipeline(list(zip(map(str, data["names"]), steps, strict=True)))
-    if decisions is not None:
-        pipeline.decisions_ = decisions
-    return pipeline
+    return TablePipeline(list(zip(map(str, data["names"]), steps, strict=True)))
 
 
 # ---------------------------------------------------------------------- steps

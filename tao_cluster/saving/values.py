@@ -17,7 +17,8 @@ import greedy
 
 from .._utils.options import name_of
 from ..columns import Indicator, Numeric
-from ..columns.readers import READERS, Reader
+from ..columns.readers import Reader
+from ..columns.schema import READERS
 from ..estimator import TAOClustering
 from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
 from ..initial_trees.cart import Cart

@@ -94,7 +94,7 @@ def test_fit_out(iris, tmp_path):
         "labels.csv",
         "model.json",
         "page.html",
-        "reading.json",
+        "schema.json",
         "tree.png",
         "tree.txt",
     }

@@ -66,7 +66,7 @@ def test_a_table(rows, capsys, data):
     assert labels["tag"].tolist() == rows["tag"].tolist()
     assert np.array_equal(labels["cluster"], expected.predict(rows[expected.feature_names_in_]))
     assert {path.name for path in Path("birds_tree").iterdir()} == {
-        *("reading.json", "labels.csv", "model.json", "page.html", "tree.png", "tree.txt")
+        *("schema.json", "labels.csv", "model.json", "page.html", "tree.png", "tree.txt")
     }
 
 

@@ -164,6 +164,7 @@ def test_nothing_is_overwritten_unless_asked(birds, capsys):
     assert "File name too long" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
 def test_new_tables_that_do_not_fit(birds, capsys):
     run(*FIT, "drop")
     birds.drop(columns="mass_g").to_csv("less.csv", index=False)
@@ -183,6 +184,8 @@ def test_new_tables_that_do_not_fit(birds, capsys):
         assert main(["predict", *arguments]) == 2
         assert sentence in capsys.readouterr().err.splitlines()[-1]
     birds.head(20).assign(island="Anvers").to_csv("new.csv", index=False)
+    run(*FIT, "drop", "--columns", "island,wing", "--category-weight", "9", "--force")
+    capsys.readouterr()
     run("predict", "birds_tree", "new.csv")
     assert (
         "column 'island' has levels that the fit did not have: 'Anvers'" in capsys.readouterr().err
@@ -260,15 +263,31 @@ def test_another_process_goes_on(tmp_path, monkeypatch):
     np.testing.assert_array_equal(got, model.labels_)
 
 
-def test_a_damaged_folder_gets_one_error_message(birds, capsys):
+def test_a_wrong_schema_gets_one_error_message(birds, capsys):
     run(*FIT, "drop")
-    file = Path("birds_tree/reading.json")
-    stored = json.loads(file.read_text())
-    for text in ("", "[]", "{}", json.dumps({**stored, "speed": 1})):
-        file.write_text(text)
+    stored = json.loads(Path("birds_tree/schema.json").read_text())
+    wing = stored["columns"]["wing"]
+    for document in (
+        [],
+        {**stored, "speed": 1},
+        {**stored, "version": 9},
+        {**stored, "missing": "NA"},
+        {**stored, "file": {"decimals": ","}},
+        {**stored, "columns": {"beak": wing}},
+        {**stored, "columns": {"wing": {**wing, "kind": "length"}}},
+        {**stored, "columns": {"wing": {**wing, "zone": "UTC"}}},
+        {**stored, "columns": {"wing": {"kind": "date", "first": "yesterday"}}},
+        {**stored, "columns": {"wing": {"kind": "date", "zone": "Mars"}}},
+        {**stored, "columns": {"wing": {"kind": "date", "parts": ["year"]}}},
+    ):
+        Path("own.json").write_text(json.dumps(document))
         capsys.readouterr()
-        assert main(["predict", "birds_tree", "birds.csv"]) == 2
-        assert "reading.json: does not describe how files are read" in capsys.readouterr().err
+        assert main(["fit", "birds.csv", "--schema", "own.json", "--out", "again"]) == 2, document
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1, error
+    Path("own.json").write_text("{")
+    assert main(["fit", "birds.csv", "--schema", "own.json", "--out", "again"]) == 2
+    assert "own.json: cannot be read as a schema" in capsys.readouterr().err
 
 
 def test_penguins(tmp_path, monkeypatch):

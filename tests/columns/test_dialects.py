@@ -6,7 +6,8 @@ import pytest
 
 from tao_cluster import table_pipeline
 from tao_cluster.columns import dialects
-from tao_cluster.columns.readers import Date, Written
+from tao_cluster.columns.dates import Date
+from tao_cluster.columns.readers import Written
 from tao_cluster.export import to_sql
 
 NAME, TEXT = 'a"b`c]d\\e', "it's a \\ and `\n é"

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tao_cluster import Schema
 from tao_cluster.columns import TableReader
+from tao_cluster.columns.dates import AmbiguousDatesError, Clock, Date
 from tao_cluster.columns.readers import (
-    AmbiguousDatesError,
-    Clock,
-    Date,
     Level,
     Number,
     UnreadableCellError,
@@ -155,7 +154,7 @@ def test_words_for_missing_values_are_missing_in_every_kind_of_column():
 
 def test_the_table_reader_takes_columns_by_name_and_counts_gaps():
     table = pd.DataFrame({"a": [1, 2, np.nan], 2020: [1, 2, 3], "id": ["x", "y", "z"]})
-    reader = TableReader({"2020": Number(), "a": Number()}).fit(table)
+    reader = TableReader(Schema.from_readers({"2020": Number(), "a": Number()})).fit(table)
     assert reader.n_missing_ == {"2020": 0, "a": 1}
     new = pd.DataFrame({"a": [5, None], 2020: [None, 7]})
     assert reader.transform(new[1:]).columns.tolist() == ["2020", "a"]
@@ -171,5 +170,5 @@ def test_the_table_reader_takes_columns_by_name_and_counts_gaps():
 def test_parts_of_a_date_become_columns_of_their_own():
     table = pd.DataFrame({"day": ["2020-01-31", "2020-02-01"]})
     date = Date.from_cells(table["day"])
-    reader = TableReader({"day": (date, replace(date, part="month"))})
+    reader = TableReader(Schema.from_readers({"day": (date, replace(date, part="month"))}))
     assert reader.fit_transform(table).to_dict("list") == {"day": [0, 1], "day month": [1, 2]}

@@ -11,7 +11,8 @@ from reading import check_rules
 
 from tao_cluster import Tree, table_pipeline
 from tao_cluster.columns import Numeric
-from tao_cluster.columns.readers import Clock, Date, Written
+from tao_cluster.columns.dates import Clock, Date
+from tao_cluster.columns.readers import Written
 from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_text
 from tao_cluster.page import to_html

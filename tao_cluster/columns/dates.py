@@ -1,0 +1,469 @@
+"""Readers of dates, times of day and durations."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+
+from . import dialects
+from .readers import Reader, by_kind
+
+_DAY = 86_400  # seconds
+_FIXED_WIDTH_PLACES = {"%Y": 4, "%m": 2, "%d": 2, "%H": 2, "%M": 2, "%S": 2}
+
+PARTS = {"month": "month (1 to 12)", "weekday": "weekday (0 = Monday)", "hour": "hour of the day"}
+
+
+@dataclass(frozen=True)
+class Date(Reader):
+    """Dates, as days since the first date or as a part of the date.
+
+    Parameters
+    ----------
+    missing : tuple of str
+        Strings that mean a missing value.
+    first : str
+        The first date, in the form 2020-01-31 or 2020-01-31 12:30:00, with the offset of its zone
+        behind it if there is a zone.
+    form : str, optional
+        Form of dates that are strings, with codes of strptime such as ``%d.%m.%Y``; ``%-d`` is a
+        day without a leading zero. The default is ISO 8601, such as 2020-01-31 or
+        2020-01-31 12:30:00, and columns of dates.
+    part : {"month", "weekday", "hour"}, optional
+        The part of the date that becomes the number; None for the days since the first date.
+    zone : str
+        "UTC", an offset such as "+02:00", or a name such as "Europe/Berlin": each cell is an
+        instant, and parts are those of the clock in this zone. Without a zone, the cells have no
+        offset and are the time of a clock.
+    is_typed : bool
+        Whether the column has dates, not strings.
+    """
+
+    first: str = "1970-01-01"
+    form: str | None = None
+    part: str | None = None
+    zone: str = ""
+    is_typed: bool = False
+
+    def __post_init__(self):
+        """Raise a ValueError if the first date, the form, the part or the zone is none."""
+        if self.part is not None and self.part not in PARTS:
+            raise ValueError(f"{self.part!r} is not one of {', '.join(PARTS)}.")
+        if self.form is not None and not {"%Y"} < {*re.findall("%-?[A-Za-z]", self.form)}:
+            raise ValueError(f"{self.form!r} is no form of a date such as '%d.%m.%Y'.")
+        try:
+            self._start, self._tz  # noqa: B018
+        except (ValueError, OSError, KeyError) as error:
+            raise ValueError(f"{self.first!r} in the zone {self.zone!r} is no date.") from error
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        example = "2020-01-31 12:30:00+01:00" if self.zone else self.first
+        if self.form is not None:
+            example = self._written(np.datetime64(self.first, "s").astype(datetime))
+        return f"a date such as {example}" + ("" if self.zone else " without a time zone")
+
+    @classmethod
+    def from_cells(cls, column, missing=()):
+        """Return a reader of the dates of a column, or None if it has other values.
+
+        Parameters
+        ----------
+        column : Series of dates or strings, without missing values
+        missing : tuple of str
+
+        Raises
+        ------
+        AmbiguousDatesError
+            If the dates can be read with the day first and with the month first, or if only some
+            of them have an offset.
+        """
+        if len(column) == 0:
+            return None
+        if not is_dates(column):
+            return cls._from_texts(column, missing)
+        zones = _zones(column)
+        if len(zones) > 1 and "" in zones:
+            raise AmbiguousDatesError("dates with and without a time zone")
+        zone = zones.pop() if len(zones) == 1 else "UTC"
+        return cls(tuple(missing), zone=zone, is_typed=True).starting_at(column)
+
+    @classmethod
+    def _from_texts(cls, column, missing):
+        """Return a reader of dates that are strings, or None; see :meth:`from_cells`."""
+        if not all(isinstance(cell, str) for cell in column):
+            return None
+        texts = column.str.strip()
+        found = {}
+        for form, pattern in _DATE_FORMS:
+            order = form and form.replace("%-", "%").replace("%B", "%b")
+            if order not in found and texts.str.fullmatch(pattern).all():
+                reader = cls(tuple(missing), form=form)
+                if form is None:
+                    offsets = texts.str.extract(_OFFSET)[0]
+                    zones = {*offsets.dropna().replace({"Z": "UTC", "+00:00": "UTC"})}
+                    if zones and offsets.isna().any():
+                        raise AmbiguousDatesError("dates with and without an offset")
+                    zone = "" if not zones else zones.pop() if len(zones) == 1 else "UTC"
+                    reader = cls(tuple(missing), zone=zone)
+                if np.isfinite(reader._seconds(column)).all():
+                    found[order] = reader
+        if len(found) > 1:
+            forms = " or ".join(reader.form for reader in found.values())
+            raise AmbiguousDatesError(
+                f"dates of the form {forms}", [r.form for r in found.values()]
+            )
+        return next(iter(found.values())).starting_at(column) if found else None
+
+    @classmethod
+    def likely_from(cls, column):
+        """Return a reader of most of these strings, or None if most of them are no dates."""
+        readers = [cls(form=form) for form, _ in _DATE_FORMS]
+        shares = [np.isfinite(reader._seconds(column)).mean() for reader in readers]
+        best = int(np.argmax(shares))
+        return readers[best] if shares[best] >= _LIKELY else None
+
+    def starting_at(self, column):
+        """Return this reader with the first date of a column, which has no missing values."""
+        start = np.nanmin(self._seconds(column))
+        return replace(self, first=self._shown(int(start)))
+
+    @property
+    def unit(self):
+        """Days since the first date, or a description of the part of the date."""
+        zone = f" in {self.zone}" if self.zone and self.part else ""
+        return f"days since {self.first}" if self.part is None else PARTS[self.part] + zone
+
+    @property
+    def has_cells(self):
+        """Whether the numbers are days, from which the date follows."""
+        return self.part is None
+
+    @property
+    def steps(self):
+        """Units to which a date is rounded for its text, in days: from a day to a second.
+
+        The tuple is empty for a part of a date; see ``Reader.steps``.
+        """
+        return () if self.part is not None else (1.0, 1 / 24, 1 / 1440, 1 / _DAY)
+
+    def text(self, number):
+        """Return the date that lies this number of days behind the first date.
+
+        The text is empty for a part of a date, which is a plain number.
+        """
+        seconds = number * _DAY
+        if self.part is not None or not np.isfinite(seconds):
+            return ""
+        return self._shown(self._start + round(seconds))
+
+    def cell(self, number, column):
+        """Return the date as a string of the form of the column; see ``Reader.cell``."""
+        is_day = self.form is not None and "%H" not in self.form
+        per_day = 1 if is_day else _DAY
+        days = self._steps(number, per_day, column) / per_day
+        if self.form is None:
+            return self.text(days)
+        return self._written(_EPOCH + timedelta(seconds=self._start + round(days * _DAY)))
+
+    def _written(self, moment):
+        """Return a date in the form of the column."""
+        codes = {"%b": _MONTHS[moment.month - 1][:3], "%B": _MONTHS[moment.month - 1]}
+        codes |= {"%-d": str(moment.day), "%-m": str(moment.month), "%Y": f"{moment.year:04d}"}
+        codes |= {"%d": f"{moment.day:02d}", "%m": f"{moment.month:02d}"}
+        codes |= {"%H": f"{moment.hour:02d}", "%M": f"{moment.minute:02d}"}
+        codes |= {"%S": f"{moment.second:02d}"}
+        return re.sub("%-?[A-Za-z]", lambda code: codes[code[0]], self.form)
+
+    def _shown(self, seconds):
+        """Return seconds since 1970 as a date, in its zone; empty beyond the years 1 to 9999."""
+        if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+            return ""
+        moment = _EPOCH + timedelta(seconds=seconds)
+        if self.zone:
+            moment = moment.replace(tzinfo=UTC).astimezone(self._tz)
+        return str(moment).removesuffix(" 00:00:00")
+
+    def _seconds(self, cells):
+        """Return whole seconds since 1970: float64 array, NaN for missing and unreadable cells.
+
+        They count in UTC if there is a zone. Cells with an offset are then the only readable ones,
+        and otherwise cells without one.
+        """
+        if is_dates(cells):
+            return by_kind(cells, self._of_dates) if cells.dtype == object else self._typed(cells)
+        return by_kind(cells, self._of_cells)
+
+    def _of_cells(self, cells):
+        """Return the seconds of objects, which are strings or dates; see :meth:`_seconds`."""
+        are_dates = cells.map(lambda cell: isinstance(cell, date)).to_numpy(dtype=bool)
+        seconds = np.full(len(cells), np.nan)
+        seconds[are_dates] = self._of_dates(cells[are_dates])
+        texts = cells[~are_dates].astype(str).str.strip()
+        form = "ISO8601" if self.form is None else self.form.replace("%-", "%")
+        dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
+        found = _whole_seconds(dates.dt.tz_convert(None))
+        if self.form is None:
+            has_offset = texts.str.extract(_OFFSET)[0].notna().to_numpy()
+            found[has_offset != bool(self.zone)] = np.nan
+        seconds[~are_dates] = found
+        return seconds
+
+    def _of_dates(self, cells):
+        """Return the seconds of objects of the types of the module datetime."""
+        return np.array([self._of_date(cell) for cell in cells], dtype=np.float64)
+
+    def _of_date(self, cell):
+        has_zone = getattr(cell, "tzinfo", None) is not None
+        if has_zone != bool(self.zone) or pd.isna(cell):
+            return np.nan
+        if not isinstance(cell, datetime):
+            return float((cell - _EPOCH.date()).days * _DAY)
+        cell = cell.astimezone(UTC).replace(tzinfo=None) if has_zone else cell
+        return float((cell - _EPOCH) // timedelta(seconds=1))
+
+    def _typed(self, dates):
+        """Return the seconds of a column of pandas dates; see :meth:`_seconds`."""
+        has_zone = isinstance(dates.dtype, pd.DatetimeTZDtype)
+        if has_zone != bool(self.zone):
+            return np.full(len(dates), np.nan)
+        return _whole_seconds(dates.dt.tz_convert(None) if has_zone else dates)
+
+    def _numbers(self, cells):
+        seconds = self._seconds(cells)
+        if self.part is None:
+            return (seconds - self._start) / _DAY
+        if self.zone:
+            instants = pd.Series(pd.to_datetime(seconds, unit="s", utc=True))
+            seconds = _whole_seconds(instants.dt.tz_convert(self._tz).dt.tz_localize(None))
+        if self.part == "month":
+            months = np.nan_to_num(seconds).astype("datetime64[s]").astype("datetime64[M]")
+            return np.where(np.isnan(seconds), np.nan, months.astype(np.int64) % 12 + 1.0)
+        if self.part == "weekday":
+            return (seconds // _DAY + 3) % 7  # 1 January 1970 was a Thursday
+        return seconds // 3600 % 24
+
+    @property
+    def _start(self):
+        """The first date in seconds since 1970: int."""
+        moment = datetime.fromisoformat(self.first)
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+        return (moment - _EPOCH) // timedelta(seconds=1)
+
+    @property
+    def _tz(self):
+        """The zone as an object of the module datetime; None if there is none."""
+        if not self.zone:
+            return None
+        if self.zone[0] in "+-":
+            return datetime.fromisoformat(f"2000-01-01T00:00:00{self.zone}").tzinfo
+        return ZoneInfo(self.zone)
+
+    def _sql_number(self, column, dialect):
+        if self.form is not None:
+            column = self._sql_iso(column, dialect)
+        seconds = dialects.seconds(column, dialect)
+        if self.part == "month":
+            return dialects.month(column, dialect)
+        if self.part == "weekday":
+            days = dialects.floor_of_quotient(seconds, _DAY, dialect)
+            return dialects.as_float(dialects.modulo(f"{days} + 3", 7, dialect), dialect)
+        if self.part == "hour":
+            hours = dialects.floor_of_quotient(seconds, 3600, dialect)
+            return dialects.as_float(dialects.modulo(hours, 24, dialect), dialect)
+        return f"({dialects.as_float(f'({seconds} - {self._start})', dialect)} / 86400.0e0)"
+
+    def _sql_iso(self, column, dialect):
+        """Return the expression of a date string of another form as year-month-day."""
+        start, places = 1, {}
+        for code in re.findall(r"%\w|.", self.form):
+            width = _FIXED_WIDTH_PLACES.get(code, 1)
+            places[code] = dialects.substring(column, start, width, dialect)
+            start += width
+        parts = [places["%Y"], "'-'", places["%m"], "'-'", places["%d"]]
+        return dialects.concatenated(parts, dialect)
+
+
+class AmbiguousDatesError(ValueError):
+    """Dates that can be read in two ways.
+
+    Parameters
+    ----------
+    reason : str
+    forms : list of str
+        The forms by which they can be read; empty if none reads all of them.
+    """
+
+    def __init__(self, reason, forms=()):
+        super().__init__(reason)
+        self.forms = tuple(forms)
+
+
+def is_dates(column):
+    """Return whether a Series has only dates and missing values, not strings or numbers."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.DatetimeTZDtype) or (isinstance(dtype, np.dtype) and dtype.kind == "M"):
+        return True
+    if not pd.api.types.is_object_dtype(dtype):
+        return False
+    filled = column.dropna()
+    return len(filled) > 0 and all(isinstance(cell, date) for cell in filled)
+
+
+def _zones(column):
+    """Return the zones of dates: set of str, "" for dates without a zone."""
+    if column.dtype != object:
+        own = getattr(column.dt, "tz", None)
+        return {"" if own is None else _zone_name(own)}
+    kinds = {getattr(cell, "tzinfo", None) for cell in column}
+    return {"" if own is None else _zone_name(own) for own in kinds}
+
+
+def _zone_name(tz):
+    """Return the name of a zone: "UTC", an offset such as "+02:00", or its name."""
+    name = str(tz)
+    offset = re.search(r"[+-]\d{2}:\d{2}$", name)
+    if offset:
+        return "UTC" if offset[0] in ("+00:00", "-00:00") else offset[0]
+    known = getattr(tz, "key", getattr(tz, "zone", None)) or name
+    return "UTC" if known in ("UTC", "Etc/UTC", "tzutc()") else known
+
+
+def _whole_seconds(dates):
+    """Return the seconds since 1970 of a Series of pandas dates, rounded down: float64 array."""
+    seconds = dates.to_numpy().astype("datetime64[s]")
+    return np.where(dates.isna(), np.nan, seconds.astype(np.int64).astype(np.float64))
+
+
+_EPOCH = datetime(1970, 1, 1)
+_FIRST_SECOND = (datetime(1, 1, 2) - _EPOCH) // timedelta(seconds=1)
+_LAST_SECOND = (datetime(9999, 12, 31) - _EPOCH) // timedelta(seconds=1)
+_LIKELY = 0.8  # share of dates from which other cells of a column are faults
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
+_OFFSET = r"\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})$"
+# Forms of dates that are strings: the codes of strptime, and a pattern. The first form is ISO 8601.
+_DAY_TEXTS = (
+    ("%Y/%m/%d", r"\d{4}/\d{2}/\d{2}"),
+    ("%d.%m.%Y", r"\d{2}\.\d{2}\.\d{4}"),
+    ("%d/%m/%Y", r"\d{2}/\d{2}/\d{4}"),
+    ("%m/%d/%Y", r"\d{2}/\d{2}/\d{4}"),
+    ("%d-%m-%Y", r"\d{2}-\d{2}-\d{4}"),
+    ("%m-%d-%Y", r"\d{2}-\d{2}-\d{4}"),
+    ("%-d.%-m.%Y", r"\d{1,2}\.\d{1,2}\.\d{4}"),
+    ("%-d/%-m/%Y", r"\d{1,2}/\d{1,2}/\d{4}"),
+    ("%-m/%-d/%Y", r"\d{1,2}/\d{1,2}/\d{4}"),
+    ("%b %-d, %Y", r"[A-Z][a-z]{2} \d{1,2}, \d{4}"),
+    ("%B %-d, %Y", r"[A-Z][a-z]{2,8} \d{1,2}, \d{4}"),
+    ("%-d %b %Y", r"\d{1,2} [A-Z][a-z]{2} \d{4}"),
+    ("%-d %B %Y", r"\d{1,2} [A-Z][a-z]{2,8} \d{4}"),
+    ("%-d-%b-%Y", r"\d{1,2}-[A-Z][a-z]{2}-\d{4}"),
+)
+_DATE_FORMS = (
+    (None, r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?"),
+    *_DAY_TEXTS,
+    *((f"{form} %H:%M", rf"{text} \d{{2}}:\d{{2}}") for form, text in _DAY_TEXTS),
+    *((f"{form} %H:%M:%S", rf"{text} \d{{2}}:\d{{2}}:\d{{2}}") for form, text in _DAY_TEXTS),
+)
+
+
+@dataclass(frozen=True)
+class Clock(Reader):
+    """Times of day such as "14:30" or "14:30:15", as hours since midnight.
+
+    Parameters
+    ----------
+    missing : tuple of str
+        Strings that mean a missing value.
+    has_seconds : bool
+    """
+
+    has_seconds: bool = False
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return "a time of day such as " + ("14:30:15" if self.has_seconds else "14:30")
+
+    @classmethod
+    def from_cells(cls, cells, missing=()):
+        """Return a reader of all these strings, or None if they are not times of day."""
+        for has_seconds in (False, True):
+            reader = cls(tuple(missing), has_seconds)
+            if np.isfinite(reader._numbers(cells)).all():
+                return reader
+        return None
+
+    @property
+    def unit(self):
+        """Hours since midnight."""
+        return "hours since midnight"
+
+    @property
+    def steps(self):
+        """Units to which a time is rounded for its text, in hours: from an hour to a second."""
+        return 1.0, 1 / 60, 1 / 3600
+
+    def text(self, number):
+        """Return the time of day, such as 14:30; empty if the number is outside of a day."""
+        seconds = round(number * 3600)
+        if not 0 <= seconds < _DAY:
+            return ""
+        text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
+        return f"{text}:{seconds % 60:02d}" if self.has_seconds or seconds % 60 else text
+
+    def cell(self, number, column):
+        """Return the time of day as a string; see ``Reader.cell``."""
+        per_hour = 3600 if self.has_seconds else 60
+        return self.text(self._steps(number, per_hour, column) / per_hour)
+
+    def _numbers(self, cells):
+        return by_kind(cells, self._hours)
+
+    def _hours(self, cells):
+        seconds = r":(?P<s>[0-5]\d)" if self.has_seconds else ""
+        form = re.compile(rf"^(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d){seconds}$")
+        found = cells.astype(str).str.extract(form).astype(np.float64)
+        total = found["h"] * 3600 + found["m"] * 60 + (found["s"] if self.has_seconds else 0)
+        return (total / 3600).to_numpy()
+
+    def _sql_number(self, column, dialect):
+        places = ((1, 3600), (4, 60), (7, 1)) if self.has_seconds else ((1, 3600), (4, 60))
+        digits = (dialects.substring(column, start, 2, dialect) for start, _ in places)
+        terms = (
+            f"{dialects.as_float(text, dialect)} * {factor}"
+            for text, (_, factor) in zip(digits, places, strict=True)
+        )
+        return f"(({' + '.join(terms)}) / 3600.0e0)"
+
+
+@dataclass(frozen=True)
+class Duration(Reader):
+    """Durations, such as those of ``datetime.timedelta``, as numbers of days."""
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return "a duration such as 1 days 02:00:00"
+
+    @property
+    def unit(self):
+        """Days."""
+        return "days"
+
+    def cell(self, number, column):
+        """Return the duration; see ``Reader.cell``."""
+        return pd.Timedelta(days=number)
+
+    def _numbers(self, cells):
+        if cells.dtype.kind != "m":
+            is_known = cells.map(lambda cell: isinstance(cell, timedelta | np.timedelta64 | str))
+            cells = pd.to_timedelta(cells.where(is_known.astype(bool)), errors="coerce")
+        return cells.dt.total_seconds().to_numpy(dtype=np.float64) / _DAY

@@ -1,0 +1,348 @@
+"""Schema: what the fit has decided about the columns of a table, in a form that people can edit."""
+
+import json
+import math
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+import pandas as pd
+
+from .._utils.warnings import listed
+from .dates import Clock, Date, Duration
+from .readers import Level, Number, Reader, Written
+
+READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, Clock, Duration)}
+
+# Strings that mean a missing value: those of pandas.read_csv, and further ones.
+NA_VALUES = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-", "--", "."),
+    *("n.a.", "N.A.", "#REF!", "#DIV/0!"),
+)
+
+VERSION = 1
+
+
+class SchemaError(ValueError):
+    """A schema that cannot be read, or that does not suit the table."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of a column of a table.
+
+    Parameters
+    ----------
+    column : str
+    kind : str
+        "number", "category", "date", "time", "duration", "name", "constant" or "other".
+    n_rows, n_missing : int
+        Numbers of rows and of missing values.
+    done : str
+        What is done with the column.
+    why : str
+        The reason, empty if it is obvious.
+    readers : tuple of Reader
+        One reader per column that this column becomes; empty if it is left out.
+    doubt : str
+        A fault that the values suggest, for a warning; mostly empty.
+    question : str
+        What the user has to answer before the column can be read; mostly empty.
+    """
+
+    column: str
+    kind: str
+    n_rows: int = 0
+    n_missing: int = 0
+    done: str = "left out"
+    why: str = ""
+    readers: tuple[Reader, ...] = ()
+    doubt: str = ""
+    question: str = ""
+
+    @property
+    def only(self):
+        """The reader if there is one, else the tuple of readers."""
+        return self.readers[0] if len(self.readers) == 1 else self.readers
+
+    @property
+    def missing_percent(self):
+        """Missing values in percent of the rows."""
+        return 100 * self.n_missing / max(self.n_rows, 1)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What the fit has decided about each column of a table.
+
+    :func:`tao_cluster.table_pipeline` writes a schema, and every later table is read by it: a file
+    by ``read_table(path, schema=schema)``, a DataFrame by the pipeline. As JSON, a schema is a
+    document that people can edit and pass to a new fit. It may then name some columns only; the fit
+    decides about all others.
+
+    Parameters
+    ----------
+    decisions : tuple of Decision
+        One for each column, in the order of the table.
+    missing : tuple of str or numbers
+        Cells that mean a missing value, in all columns that have no list of their own.
+    file : dict
+        How a text file is read: the fields of ``tao_cluster.reading.Reading``. It is empty if the
+        table was no text file.
+
+    Examples
+    --------
+    >>> from tao_cluster import Schema
+    >>> schema = Schema.from_dict({"columns": {
+    ...     "price": {"kind": "number", "thousands": ".", "decimal": ",", "suffix": "EUR"},
+    ...     "since": {"kind": "date", "format": "%d.%m.%Y"},
+    ...     "remark": {"kind": "name", "use": False},
+    ... }})
+    >>> schema.table[["column", "kind", "done"]]
+       column    kind                   done
+    0   price  number                 number
+    1   since    date  days since 1970-01-01
+    2  remark    name               left out
+    """
+
+    decisions: tuple[Decision, ...] = ()
+    missing: tuple[str | int | float, ...] = NA_VALUES
+    file: dict = field(default_factory=dict, compare=False)
+
+    @property
+    def readers(self):
+        """The readers of the columns that are used: dict, by column."""
+        return {d.column: d.only for d in self.decisions if d.readers}
+
+    @property
+    def columns(self):
+        """The decisions by the name of the column: dict."""
+        return {decision.column: decision for decision in self.decisions}
+
+    @property
+    def table(self):
+        """The decisions as a DataFrame with one row per column of the raw table."""
+        return pd.DataFrame(
+            {
+                "column": [d.column for d in self.decisions],
+                "kind": [d.kind for d in self.decisions],
+                "missing": [d.n_missing for d in self.decisions],
+                "missing_percent": [round(d.missing_percent, 1) for d in self.decisions],
+                "done": [d.done for d in self.decisions],
+                "why": [d.why for d in self.decisions],
+            }
+        )
+
+    @classmethod
+    def from_readers(cls, readers):
+        """Return the schema of a dict of readers, or of tuples of readers, by column."""
+        decisions = []
+        for name, given in readers.items():
+            own = given if isinstance(given, tuple) else (given,)
+            decisions.append(Decision(name, _KIND_OF[type(own[0])], done="used", readers=own))
+        return cls(tuple(decisions))
+
+    # ------------------------------------------------------------------ documents
+
+    def to_dict(self):
+        """Return the schema as JSON values: dict."""
+        document = {"version": VERSION, "missing": list(self.missing)}
+        if self.file:
+            document["file"] = self.file
+        document["columns"] = {d.column: self._entry(d) for d in self.decisions}
+        return document
+
+    def to_json(self, path=None):
+        """Return the schema as a JSON string; with a path, write it to a file instead."""
+        document = {key: _in_one_line(value) for key, value in self.to_dict().items()}
+        columns = self.to_dict()["columns"].items()
+        entries = [f"  {_in_one_line(name)}: {_in_one_line(entry)}" for name, entry in columns]
+        document["columns"] = "\n".join(["{", ",\n".join(entries), " }"])
+        parts = [f' "{key}": {value}' for key, value in document.items()]
+        text = "\n".join(["{", ",\n".join(parts), "}"]) + "\n"
+        if path is None:
+            return text
+        Path(path).write_text(text, encoding="utf-8")
+        return None
+
+    @classmethod
+    def from_json(cls, path):
+        """Read a schema from a JSON file.
+
+        Raises
+        ------
+        SchemaError
+            If the file is no JSON, or does not describe columns.
+        """
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise SchemaError(f"{path}: cannot be read as a schema ({error}).") from error
+        try:
+            return cls.from_dict(document)
+        except SchemaError as error:
+            raise SchemaError(f"{path}: {error}") from error
+
+    @classmethod
+    def from_dict(cls, document):
+        """Return the schema of a document as :meth:`to_dict` returns it.
+
+        Parameters
+        ----------
+        document : dict
+            "columns" maps the name of each column to its entry, a dict with the key "kind". The
+            other keys are optional; see the guide on tables.
+
+        Raises
+        ------
+        SchemaError
+            If the document has unknown keys, or values of a wrong type.
+        """
+        _check_keys("the schema", document, ("version", "missing", "file", "columns"))
+        if document.get("version", VERSION) != VERSION:
+            raise SchemaError(f"the version {document['version']!r} is not known.")
+        missing = _words("missing", document.get("missing", NA_VALUES))
+        file, columns = document.get("file", {}), document.get("columns", {})
+        if not isinstance(file, dict) or not isinstance(columns, dict):
+            raise SchemaError('"file" and "columns" must be objects with names as keys.')
+        decisions = (_decision(name, entry, missing) for name, entry in columns.items())
+        return cls(tuple(decisions), missing, file)
+
+    @classmethod
+    def from_any(cls, schema):
+        """Return a schema that is given as a Schema, as its document, or as a path to its file."""
+        if schema is None or isinstance(schema, cls):
+            return schema or cls()
+        if isinstance(schema, dict):
+            return cls.from_dict(schema if "columns" in schema else {"columns": schema})
+        return cls.from_json(schema)
+
+    def _entry(self, decision):
+        """Return the entry of a column in the document."""
+        entry = {"kind": decision.kind}
+        if decision.readers:
+            reader = decision.readers[0]
+            entry["kind"] = _kind(reader)
+            defaults = type(reader)()
+            for name, key in _KEYS[type(reader)].items():
+                value = getattr(reader, name)
+                if value != getattr(defaults, name) or key in _ALWAYS:
+                    entry[key] = value
+            if reader.missing not in ((), self.missing):
+                entry["missing"] = list(reader.missing)
+            if len(decision.readers) > 1:
+                entry["parts"] = [part.part for part in decision.readers[1:]]
+        else:
+            entry["use"] = False
+        if decision.done not in ("left out", "used"):
+            entry["done"] = decision.done
+        if decision.why:
+            entry["why"] = decision.why
+        entry |= {"rows": decision.n_rows, "gaps": decision.n_missing} if decision.n_rows else {}
+        return entry
+
+
+def _in_one_line(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+# The keys of the fields of each reader in a document. Two kinds of levels have a name of their own.
+_KEYS: dict[type, dict[str, str]] = {
+    reader: {f.name: f.name for f in fields(reader) if f.name not in ("missing", "part")}
+    for reader in READERS.values()
+}
+_KEYS[Date] |= {"form": "format", "is_typed": "typed"}
+_KEYS[Level] = {}
+_ALWAYS = {"decimal", "first"}  # keys that are written even if they have their default
+_KIND_OF = {Number: "number", Written: "number", Level: "category", Date: "date"}
+_KIND_OF |= {Clock: "time", Duration: "duration"}
+_FORMS = {"text": "category", "truth": "boolean", "number": "code"}
+_USED = {
+    "number": Number,
+    "date": Date,
+    "time": Clock,
+    "duration": Duration,
+    **dict.fromkeys(_FORMS.values(), Level),
+}
+_LEFT_OUT = ("name", "constant", "other")
+_COMMON = ("kind", "use", "missing", "done", "why", "rows", "gaps")
+
+
+def _kind(reader):
+    """Return the kind of a reader in a document: str."""
+    return _FORMS[reader.form] if isinstance(reader, Level) else _KIND_OF[type(reader)]
+
+
+def _decision(name, entry, missing):
+    """Return the Decision that an entry of a document describes."""
+    where = f"column {name!r}"
+    if not isinstance(entry, dict):
+        raise SchemaError(f'{where}: expected an object such as {{"kind": "number"}}.')
+    kind, is_used = entry.get("kind"), entry.get("use", True)
+    if kind not in {*_USED, *_LEFT_OUT}:
+        raise SchemaError(
+            f"{where}: the kind must be one of {listed([*_USED, *_LEFT_OUT])}, got {kind!r}."
+        )
+    texts = {key: _typed(where, key, entry.get(key, ""), str) for key in ("done", "why")}
+    counts = {key: _typed(where, key, entry.get(key, 0), int) for key in ("rows", "gaps")}
+    found = Decision(name, kind, counts["rows"], counts["gaps"], why=texts["why"])
+    if not _typed(where, "use", is_used, bool) or kind in _LEFT_OUT:
+        return found
+    cls = _USED[kind]
+    if cls is Number and {*entry} & {*_KEYS[Written].values()}:
+        cls = Written
+    names = {key: name for name, key in _KEYS[cls].items()}
+    _check_keys(where, entry, (*_COMMON, *names, *(("parts",) if cls is Date else ())))
+    values = {}
+    for key in {*names} & {*entry}:
+        values[names[key]] = _typed(where, key, entry[key], _types(cls)[names[key]])
+    if cls is Level:
+        values["form"] = next(form for form, word in _FORMS.items() if word == kind)
+    # A column without missing values needs no words for them; see `table_pipeline`.
+    words = missing if counts["gaps"] or "rows" not in entry else ()
+    values["missing"] = _words(where, entry.get("missing", words))
+    if values.get("thousands") == values.get("decimal", "."):
+        values["decimal"] = "," if values["thousands"] == "." else "."
+    try:
+        reader = cls(**values)
+        parts = [replace(reader, part=part) for part in entry.get("parts", ())]
+    except ValueError as error:
+        raise SchemaError(f"{where}: {error}") from error
+    readers = (reader, *parts)
+    kind = "category" if cls is Level else kind
+    done = texts["done"] or (reader.unit if cls in (Date, Clock) else kind)
+    return replace(found, kind=kind, done=done, readers=readers)
+
+
+def _types(cls):
+    return {f.name: f.type for f in fields(cls)}
+
+
+def _typed(where, key, value, kind):
+    """Return a value of a document; raise a SchemaError if it is not of the type of its field."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        name = getattr(kind, "__name__", str(kind))
+        raise SchemaError(f"{where}: {key!r} must be of the type {name}, got {value!r}.")
+    return value
+
+
+def _words(where, values):
+    """Return the cells that mean a missing value as a tuple of str and finite numbers."""
+    if isinstance(values, str) or not isinstance(values, list | tuple):
+        raise SchemaError(f"{where}: the cells for missing values must be a list, got {values!r}.")
+    for value in values:
+        is_number = isinstance(value, int | float) and math.isfinite(value)
+        if not (is_number or isinstance(value, str)):
+            raise SchemaError(f"{where}: {value!r} cannot mean a missing value.")
+    return tuple(values)
+
+
+def _check_keys(where, document, known):
+    """Raise a SchemaError if a part of a document is no dict, or has an unknown key."""
+    if not isinstance(document, dict):
+        raise SchemaError(f"{where} must be an object with names as keys.")
+    unknown = [key for key in document if key not in known]
+    if unknown:
+        raise SchemaError(
+            f"{where} has the unknown key {listed(unknown)}; known are {listed(known)}."
+        )
