@@ -18,7 +18,7 @@ from . import saving as saving
 from . import solvers as solvers
 from . import table as table
 from . import tree as tree
-from .columns.schema import Schema as Schema
+from .columns.schema import Schema
 from .comparison import compare
 from .comparison.stability import stability
 from .estimator import TAOClustering
@@ -35,6 +35,7 @@ __version__: str
 __all__ = [
     "DirectForm",
     "PenaltyMethod",
+    "Schema",
     "TAOClustering",
     "Tree",
     "__version__",

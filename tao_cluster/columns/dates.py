@@ -1,6 +1,7 @@
 """Readers of dates, times of day and durations."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -101,7 +102,9 @@ class Date(Reader):
         found = {}
         for form, pattern in _DATE_FORMS:
             order = form and form.replace("%-", "%").replace("%B", "%b")
-            if order not in found and texts.str.fullmatch(pattern).all():
+            if order in found or not re.fullmatch(pattern, texts.iloc[0]):
+                continue
+            if texts.str.fullmatch(pattern).all():
                 reader = cls(tuple(missing), form=form)
                 if form is None:
                     offsets = texts.str.extract(_OFFSET)[0]
@@ -122,10 +125,18 @@ class Date(Reader):
     @classmethod
     def likely_from(cls, column):
         """Return a reader of most of these strings, or None if most of them are no dates."""
-        readers = [cls(form=form) for form, _ in _DATE_FORMS]
-        shares = [np.isfinite(reader._seconds(column)).mean() for reader in readers]
-        best = int(np.argmax(shares))
-        return readers[best] if shares[best] >= _LIKELY else None
+        counts = Counter(column.iloc[:: max(1, len(column) // _MANY)].str.strip())
+        if not any(map(re.compile(r"\d{4}").search, counts)):
+            return None
+        shares = [
+            sum(n for text, n in counts.items() if re.fullmatch(pattern, text)) / counts.total()
+            for _, pattern in _DATE_FORMS
+        ]
+        reader = cls(form=_DATE_FORMS[int(np.argmax(shares))][0])
+        is_likely = (
+            max(shares) >= _LIKELY and np.isfinite(reader._seconds(column)).mean() >= _LIKELY
+        )
+        return reader if is_likely else None
 
     def starting_at(self, column):
         """Return this reader with the first date of a column, which has no missing values."""
@@ -184,7 +195,7 @@ class Date(Reader):
         if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
             return ""
         moment = _EPOCH + timedelta(seconds=seconds)
-        if self.zone:
+        if self.zone and 1 < moment.year < 9999:  # at the ends, the zone can lead beyond them
             moment = moment.replace(tzinfo=UTC).astimezone(self._tz)
         return str(moment).removesuffix(" 00:00:00")
 
@@ -341,9 +352,10 @@ def _whole_seconds(dates):
 
 
 _EPOCH = datetime(1970, 1, 1)
-_FIRST_SECOND = (datetime(1, 1, 2) - _EPOCH) // timedelta(seconds=1)
-_LAST_SECOND = (datetime(9999, 12, 31) - _EPOCH) // timedelta(seconds=1)
-_LIKELY = 0.8  # share of dates from which other cells of a column are faults
+_FIRST_SECOND = (datetime(1, 1, 1) - _EPOCH) // timedelta(seconds=1)
+_LAST_SECOND = (datetime(9999, 12, 31, 23, 59, 59) - _EPOCH) // timedelta(seconds=1)
+# Share of dates from which other cells are faults, and number of cells to look at first.
+_LIKELY, _MANY = 0.8, 1000
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),

@@ -237,8 +237,8 @@ def _codes(name, numbers):
     """
     values, counts = np.unique(numbers, return_counts=True)
     is_huge = (np.abs(values) >= _LARGEST) | np.isin(values, np.array(_INTEGER_LIMITS, float))
-    is_code = np.array([bool(re.fullmatch(_CODES, f"{value:g}")) for value in values])
-    is_code &= counts >= _LEAST_SHARE * len(numbers)
+    is_code = counts >= _LEAST_SHARE * len(numbers)
+    is_code[is_code] = [bool(re.fullmatch(_CODES, f"{value:g}")) for value in values[is_code]]
     others = values[~(is_code | is_huge)]
     found = is_huge
     if len(others) > 1:
@@ -248,7 +248,10 @@ def _codes(name, numbers):
         found = is_huge | (is_code & (is_far | is_counted))
     if not found.any() or found.all():
         return ""
-    some = [f"{value:.0f}" if abs(value) < 1e15 else f"{value:g}" for value in values[found]]
+    some = [
+        f"{v:.0f}" if abs(v) < _LARGEST and v == round(v) else repr(v)
+        for v in values[found].tolist()
+    ]
     numbers, lies, means = ("number", "lies", "it means")
     if len(some) > 1:
         numbers, lies, means = ("numbers", "lie", "they mean")
@@ -314,7 +317,7 @@ def _strings(name, cells, words, options, is_forced):
         _check_mixed(name, cells)
     advice = None if is_forced else _unusual(distinct)
     if advice is None or advice["kind"] == "date":
-        _check_dates(name, cells, distinct)
+        _check_dates(name, texts)
     return advice or _levels_or_name(name, texts, words, options, is_forced)
 
 
@@ -449,9 +452,9 @@ def _check_mixed(name, cells):
     )
 
 
-def _check_dates(name, cells, distinct):
+def _check_dates(name, cells):
     """Raise an UnreadableCellError if nearly all cells are dates of one form, but not all."""
-    reader = Date.likely_from(distinct)
+    reader = Date.likely_from(cells)
     if reader is None:
         return
     row = int(np.argmax(np.isnan(reader._seconds(cells))))

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from numbers import Real
 
 import numpy as np
@@ -138,6 +139,8 @@ class Reader:
         except TypeError:  # cells such as lists, which no reader can read
             return cells
         words = set(self.missing)
+        if any(re.match(r"\d{4}-\d{2}-\d{2}", word) for word in words if isinstance(word, str)):
+            kinds = [str(k).removesuffix(" 00:00:00") if isinstance(k, date) else k for k in kinds]
         is_missing = [(k.strip() if isinstance(k, str) else k) in words for k in kinds]
         found = ~np.array([*is_missing, True])[codes]  # the code of missing values is -1
         return cells.where(found, np.nan)
@@ -332,7 +335,7 @@ class Written(Reader):
             return None
         numbers = found["sign"].fillna("") + found["number"]
         for thousands, decimal, form in _FORMS:
-            if numbers.str.fullmatch(form).all():
+            if re.fullmatch(form, numbers.iloc[0]) and numbers.str.fullmatch(form).all():
                 return cls(tuple(missing), prefix, suffix, thousands, decimal, minus)
         return None
 
@@ -391,7 +394,9 @@ def thousands_or_decimal(cells, mark, unit=""):
     """
     if mark == "," and unit[:1] in ("$", "£"):
         return False
-    numbers = cells.str.extract(r"([0-9][0-9.,]*)")[0].dropna()
+    form = re.compile(r"[0-9][0-9.,]*")
+    found = (form.search(cell) for cell in cells)
+    numbers = pd.Series([number[0] for number in found if number], dtype=object)
     is_plain = numbers.str.fullmatch("[0-9]{1,3}")
     is_marked = numbers.str.fullmatch(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}")
     return bool(is_plain.any() and is_marked.any() and (is_plain | is_marked).all())

@@ -17,6 +17,7 @@ from .._utils.matrices import FLOATS, check_rows, checked_array
 from .._utils.warnings import listed
 from ..facade import Facade
 from ..tree import tree_of
+from .cells import inferred, with_cells
 from .dates import Date
 from .names import (
     Indicator,
@@ -397,7 +398,7 @@ def as_frame(X, names):
             f"({listed(names)}). Use a DataFrame, whose columns are found by name."
         )
     table = pd.DataFrame(rows, columns=list(names))
-    return _inferred(table, table.dtypes)
+    return inferred(table, table.dtypes)
 
 
 def _as_rows(x):
@@ -658,53 +659,3 @@ def _named_row(model, x, feature_names):
     if isinstance(model, RawView) and has_names and model.fit_names:
         return as_frame([row], own)
     return _as_rows([row])
-
-
-def with_cells(row, cells):
-    """Return a copy of a row with new values in some columns.
-
-    Parameters
-    ----------
-    row : array, CSR matrix or DataFrame of shape (1, n)
-    cells : dict of values by position of the column
-
-    Returns
-    -------
-    row of the same type
-        A dense array has the dtype float64 if all values are numbers, else object.
-    """
-    if hasattr(row, "iloc"):
-        changed = row.astype(object)
-        for column, value in cells.items():
-            changed.iloc[0, column] = _as_in_column(value, row.dtypes.iloc[column])
-        return _inferred(changed, row.dtypes)
-    is_sparse = sp.issparse(row)
-    changed = row.astype(np.float64).tolil() if is_sparse else np.array(row, dtype=object)
-    for column, value in cells.items():
-        changed[0, column] = value
-    if is_sparse:
-        return changed.tocsr()
-    is_number = all(isinstance(value, int | float | np.number) for value in changed[0].tolist())
-    return changed.astype(np.float64) if is_number else changed
-
-
-def _inferred(table, dtypes):
-    """Return a table with the types of its cells. Missing cells of type object keep that type.
-
-    They may be strings, and scikit-learn cannot compare strings with missing values of type float.
-    """
-    kept = [
-        name
-        for name, dtype, is_missing in zip(table, dtypes, table.isna().all(), strict=True)
-        if is_missing and dtype.kind == "O"
-    ]
-    return table.infer_objects().astype(dict.fromkeys(kept, object))
-
-
-def _as_in_column(value, dtype):
-    """Return a value in the type of a column: an integer, a truth value, a date, or as it is."""
-    if dtype.kind == "M":
-        date = pd.Timestamp(value)
-        zone = getattr(dtype, "tz", None)
-        return date if zone is None else date.tz_localize("UTC").tz_convert(zone)
-    return dtype.type(value) if dtype.kind in "iub" and value == int(value) else value

@@ -12,8 +12,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from .._utils.frames import display_name
 from .._utils.matrices import as_array, check_rows
 from .._utils.warnings import listed
+from ..columns.cells import with_cells
 from ..columns.names import Indicator, levels_text, printable, printable_names
-from ..columns.view import RawView, named, numbers_of, one_row, with_cells
+from ..columns.view import RawView, named, numbers_of, one_row
 from ..export.format import change_text
 from ..problem.levels import columns_with_prefix
 from ..report import cluster_names

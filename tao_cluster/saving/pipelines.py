@@ -179,18 +179,13 @@ def _levels(encoder):
     rare_levels = getattr(encoder, "infrequent_categories_", [None] * len(encoder.categories_))
     for found, of_other in zip(encoder.categories_, rare_levels, strict=True):
         rare = [] if of_other is None else of_other.tolist()
-        yield [level for level in found.tolist() if not _is_in(level, rare)], rare
+        keys = {*map(_key, rare)}
+        yield [level for level in found.tolist() if _key(level) not in keys], rare
 
 
-def _is_in(level, levels):
-    """Return whether a list has a level; NaN, the level of missing values, is equal to NaN."""
-    if _is_nan(level):
-        return any(map(_is_nan, levels))
-    return level in levels
-
-
-def _is_nan(level):
-    return isinstance(level, float) and math.isnan(level)
+def _key(level):
+    """Return a level as a key; all NaN, which are the level of missing values, have the same."""
+    return None if isinstance(level, float) and math.isnan(level) else level
 
 
 def _small_table(names, learned):
