@@ -14,13 +14,15 @@ import numpy as np
 import pandas as pd
 
 from ._utils.warnings import listed, warn
-from .columns.readers import Number, UnreadableCellError, exact_numbers, thousands_or_decimal
+from .columns.readers import Number, UnreadableCellError, thousands_or_decimal
 from .columns.schema import NA_VALUES, Schema, SchemaError
 from .outofcore.files import file_errors, read_npy, read_npz
 
 _HEAD_LINES = 200  # lines from which the format of a text file is detected
 _LONGEST_CELL = 2**31 - 1
 _FIRST = 100  # cells from which most string columns are recognised
+_BLOCK = 2**22  # characters that are read at a time
+_LEADING_ZERO = re.compile(r"^[+-]?0[0-9]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,8 @@ def _read_records(path, layout, names):
     except (pd.errors.ParserError, pd.errors.ParserWarning):
         _check_widths(path, layout, len(names))
         raise
-    if (frame.iloc[:, -1] == "").any():  # because a line has too few values, or a value is missing
+    # If the last value of a line is empty, it is missing, or the line has too few values.
+    if (frame.iloc[:, -1] == "").any() and not _is_regular(path, layout, frame.shape):
         _check_widths(path, layout, len(names))
     return frame.set_axis(names, axis=1)
 
@@ -276,22 +279,21 @@ def _typed(texts, layout, decision, may_ask):
     is_number = isinstance(reader, Number) or getattr(reader, "form", "text") == "number"
     if decision is not None and not (is_number or getattr(reader, "form", None) == "truth"):
         return texts
-    cells = texts.str.strip().astype(object)
+    cells = texts.str.strip()
     is_gap = cells.isin([word for word in layout.na_values if isinstance(word, str)]).to_numpy()
     filled = cells[~is_gap]
     if len(filled) == 0:
         return pd.Series(np.nan, index=texts.index, name=texts.name)
     if filled.iloc[:_FIRST].str.lower().isin(["true", "false"]).all():
-        truth = cells.str.lower().map({"true": True, "false": False})
+        truth = cells.str.lower().astype(object).map({"true": True, "false": False})
         if truth[~is_gap].notna().all():
             return truth.astype(object if is_gap.any() else bool)
     numbers = _numbers(filled, layout, is_code_number=is_number)
-    if numbers is None or (
-        may_ask and not is_number and thousands_or_decimal(filled, layout.decimal)
-    ):
+    is_open = may_ask and not is_number and numbers is not None and numbers.dtype.kind == "f"
+    if numbers is None or (is_open and thousands_or_decimal(filled, layout.decimal)):
         return texts
     codes = [code for code in layout.na_values if not isinstance(code, str)]
-    if numbers.dtype.kind == "i" and not is_gap.any() and not np.isin(numbers, codes).any():
+    if numbers.dtype.kind in "iu" and not is_gap.any() and not np.isin(numbers, codes).any():
         return pd.Series(numbers, index=texts.index, name=texts.name)
     found = np.full(len(cells), np.nan)
     found[~is_gap] = numbers
@@ -308,15 +310,28 @@ def _numbers(cells, layout, *, is_code_number):
         if cells.str.contains(".", regex=False).any():
             return None
         cells = cells.str.replace(layout.decimal, ".", regex=False)
+    cells = cells.astype(object)
     for some in (cells.iloc[:_FIRST], cells):  # most columns of strings show it at once
         numbers = pd.to_numeric(some, errors="coerce")
         if numbers.isna().any():
             return None
-    if not is_code_number:
-        zeros = cells[cells.str.lstrip("+-").str.startswith("0")]
-        if zeros.str.lstrip("+-").str.match("0[0-9]").any():
-            return None
-    return numbers.to_numpy() if numbers.dtype.kind == "i" else exact_numbers(cells)
+    if not is_code_number and _LEADING_ZERO.search("\n".join(cells)):
+        return None
+    if numbers.dtype.kind in "iu":
+        return numbers.to_numpy()
+    return cells.to_numpy(dtype=object).astype(np.float64)  # exact, unlike to_numeric
+
+
+def _is_regular(path, layout, shape):
+    """Return whether a file without quotes has the separators of a table of this shape."""
+    n_rows, n_columns = shape
+    left = (n_rows + layout.header) * (n_columns - 1)
+    with _opened(path, "rt", newline="", encoding=layout.encoding) as file:
+        while block := file.read(_BLOCK):
+            left -= block.count(layout.separator)
+            if '"' in block:
+                return False
+    return left == 0
 
 
 def _check_widths(path, layout, width):

@@ -47,6 +47,7 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 2900  # dates outside of these years are codes
 # Share of numbers from which other cells of a column are faults, and share of cells of an unusual
 # form, such as dates, from which advice is given.
 _MOSTLY, _NEARLY_ALL = 0.6, 0.8
+_MANY = 1000  # cells that are looked at first
 # The test for uniform numbers needs this many rows. The limit is the 1 % quantile of the
 # Kolmogorov-Smirnov statistic times the square root of the number of rows.
 _ENOUGH_ROWS, _UNIFORM_LIMIT = 200, 1.63
@@ -433,9 +434,11 @@ def _is_called_name(name):
 
 def _check_mixed(name, cells):
     """Raise an UnreadableCellError if nearly all cells are numbers, but not all."""
-    numbers = exact_numbers(cells)
-    if np.isfinite(numbers).mean() < _MOSTLY:
-        return
+    some = cells.iloc[:: max(1, len(cells) // _MANY)]
+    for part in (some, cells):  # most columns of strings show it at once
+        numbers = exact_numbers(part)
+        if np.isfinite(numbers).mean() < _MOSTLY / (2 if part is some else 1):
+            return
     row = int(np.argmax(~np.isfinite(numbers)))
     wrong = str(cells.iloc[row]).strip()
     negative = re.fullmatch(r"\(([0-9.,]+)\)|([0-9.,]+)-", wrong)

@@ -394,12 +394,16 @@ def thousands_or_decimal(cells, mark, unit=""):
     """
     if mark == "," and unit[:1] in ("$", "£"):
         return False
-    form = re.compile(r"[0-9][0-9.,]*")
-    found = (form.search(cell) for cell in cells)
-    numbers = pd.Series([number[0] for number in found if number], dtype=object)
-    is_plain = numbers.str.fullmatch("[0-9]{1,3}")
-    is_marked = numbers.str.fullmatch(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}")
-    return bool(is_plain.any() and is_marked.any() and (is_plain | is_marked).all())
+    number, has_plain, has_marked = re.compile(r"[0-9][0-9.,]*"), False, False
+    marked = re.compile(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}")
+    for found in filter(None, map(number.search, cells)):
+        if len(found[0]) <= 3 and found[0].isdigit():
+            has_plain = True
+        elif marked.fullmatch(found[0]):
+            has_marked = True
+        else:
+            return False
+    return has_plain and has_marked
 
 
 def _is_unit(prefix, suffix, cell):
