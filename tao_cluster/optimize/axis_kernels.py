@@ -26,6 +26,20 @@ _ABOUT_ZERO = 1e-9  # weights below this share of the total are rounding errors 
 
 
 @jit
+def fill_costs(cost, clusters, distances, weight, unit):
+    """Write the weighted distances of the rows to some clusters to the columns of `cost`.
+
+    They are rounded to multiples of `unit`, unless it is 0. The columns of `distances` belong to
+    `clusters`, an increasing array.
+    """
+    for row in range(cost.shape[0]):
+        scale = weight[row] / unit if unit > 0.0 else weight[row]
+        for i in range(clusters.shape[0]):
+            value = distances[row, i] * scale
+            cost[row, clusters[i]] = np.rint(value) * unit if unit > 0.0 else value
+
+
+@jit
 def routed(nodes, codes):
     """Return a tree without nodes that no test leads to, and where each row goes.
 
@@ -87,10 +101,11 @@ def _parted(test, order, start, stop, codes, spare):
 @jit
 def _leaf_below(nodes, code, node):
     """Return the leaf below `node` that a row reaches; `code` has the bins of its values."""
-    while nodes[node, LEFT] >= 0:
-        goes_left = code[nodes[node, FEATURE]] <= nodes[node, BIN]
-        node = nodes[node, LEFT] if goes_left else nodes[node, RIGHT]
-    return node
+    here = np.uint64(node)  # unsigned: no check for negative indices
+    while nodes[here, LEFT] >= 0:
+        goes_right = code[np.uint64(nodes[here, FEATURE])] > nodes[here, BIN]
+        here = np.uint64(nodes[here, np.uint64(goes_right)])  # LEFT is 0, and RIGHT is 1
+    return np.int64(here)
 
 
 @jit
@@ -161,16 +176,19 @@ def _sum_differences(nodes, test, rows, n_left, codes, cost, first, sums, own, o
     first `n_left` rows are those on the left. `own` has the cost of each row on its side, and the
     cost on the other side is written to `other`.
     """
-    total = 0.0
+    total, labels = 0.0, np.empty(rows.shape[0], np.int64)
     for b in range(sums.shape[0]):
         sums[b] = 0.0
+    # Loops of their own find the leaves, read the costs and sum. Few costs are in the cache, and
+    # without branches in between the processor waits for many of them at the same time.
     for r in range(rows.shape[0]):
-        row, is_left = rows[r], r < n_left
-        code = codes[row]
-        leaf = _leaf_below(nodes, code, test[RIGHT] if is_left else test[LEFT])
-        other[row] = cost[row, nodes[leaf, LABEL]]
-        difference = own[row] - other[row]
-        difference = difference if is_left else -difference
+        child = test[RIGHT] if r < n_left else test[LEFT]
+        labels[r] = nodes[_leaf_below(nodes, codes[rows[r]], child), LABEL]
+    for r in range(rows.shape[0]):
+        other[rows[r]] = cost[rows[r], labels[r]]
+    for r in range(rows.shape[0]):
+        row, code = rows[r], codes[rows[r]]
+        difference = own[row] - other[row] if r < n_left else other[row] - own[row]
         if difference != 0.0:
             total += difference
             for f in range(code.shape[0]):  # unsigned: no check for negative indices
@@ -408,10 +426,10 @@ def _rise(node, side, terms):
     total, child, other = 0.0, nodes[node, side], nodes[node, 1 - side]
     leaves = there[level[node]]
     for r in range(span[other, 0], span[other, 1]):
+        leaves[order[r]] = _leaf_below(nodes, codes[order[r]], child)
+    for r in range(span[other, 0], span[other, 1]):  # costs are read in a loop without branches
         row = order[r]
-        leaf = _leaf_below(nodes, codes[row], child)
-        leaves[row] = leaf
-        total += cost[row, nodes[leaf, LABEL]] - own[row]
+        total += cost[row, nodes[leaves[row], LABEL]] - own[row]
     return total
 
 
