@@ -123,26 +123,31 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
     """
     nodes, changed = nodes.copy(), False
     sums, total = np.empty(first[-1]), np.empty(cost.shape[1])
-    # Cost of each row in the subtree of the current node that it goes to, and in the other one.
-    own, other = np.empty(codes.shape[0]), np.empty(codes.shape[0])
+    # In the order of `order`, so that those of a node are contiguous: the bins of each row, and its
+    # cost in the subtree of the current node that it goes to, and in the other one.
+    ordered = _taken(codes, order)
+    owns, others = np.empty(codes.shape[0]), np.empty(codes.shape[0])
     for node in range(nodes.shape[0] - 1, -1, -1):
-        here, rows = nodes[node], order[span[node, 0] : span[node, 1]]
+        start, stop = span[node, 0], span[node, 1]
+        here, rows, own, other = nodes[node], order[start:stop], owns[start:stop], others[start:stop]
         if here[LEFT] < 0:
             if rows.shape[0] > 0:
                 label = _cheapest(rows, cost, total)
                 changed |= label != here[LABEL]
                 here[LABEL] = label
-                for row in rows:
-                    own[row] = cost[row, label]
+                for r in range(rows.shape[0]):
+                    own[r] = cost[rows[r], label]
             continue
-        n_left = span[here[LEFT], 1] - span[here[LEFT], 0]
-        all_left = _sum_differences(nodes, here, rows, n_left, codes, cost, first, sums, own, other)
+        n_left, bins = span[here[LEFT], 1] - start, ordered[start:stop]
+        all_left = _sum_differences(nodes, here, rows, n_left, bins, cost, first, sums, own, other)
         low, high = _allowed_bins(rows, codes, first, units, least)
         value, feature, bin_, is_flipped = _best_test(all_left, first, sums, low, high)
         is_removed = feature < 0 or min(0.0, all_left) - value <= price
         if is_removed:  # all rows go to one side
             feature, bin_, is_flipped = 0, 255 if all_left <= 0.0 else -1, False
-        _change_sides(rows, n_left, codes, feature, bin_, is_flipped, own, other)
+        for r in range(rows.shape[0]):
+            if ((bins[r, feature] <= bin_) != is_flipped) != (r < n_left):
+                own[r] = other[r]
         changed |= is_removed or is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
         if is_removed:
             kept = here[LEFT] if all_left <= 0.0 else here[RIGHT]
@@ -156,15 +161,13 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
 
 
 @jit
-def _change_sides(rows, n_left, codes, feature, bin_, is_flipped, own, other):
-    """Set `own` to `other` for the rows that a new test of a node sends to their other side.
-
-    The first `n_left` rows are those on the left. A flipped test sends larger values to the left.
-    """
+def _taken(codes, rows):
+    """Return codes[rows]."""
+    taken = np.empty((rows.shape[0], codes.shape[1]), codes.dtype)
     for r in range(rows.shape[0]):
-        row = rows[r]
-        if ((codes[row, feature] <= bin_) != is_flipped) != (r < n_left):
-            own[row] = other[row]
+        for f in range(codes.shape[1]):
+            taken[r, f] = codes[rows[r], f]
+    return taken
 
 
 @jit
@@ -173,8 +176,8 @@ def _sum_differences(nodes, test, rows, n_left, codes, cost, first, sums, own, o
 
     The difference of a row is its cost in the left subtree minus that in the right subtree. The
     sum over the rows of each bin is written to `sums`, and the sum over all rows is returned. The
-    first `n_left` rows are those on the left. `own` has the cost of each row on its side, and the
-    cost on the other side is written to `other`.
+    first `n_left` rows are those on the left. `codes` has the bins of these rows. `own` has the
+    cost of each row on its side, and the cost on the other side is written to `other`.
     """
     total, labels = 0.0, np.empty(rows.shape[0], np.int64)
     for b in range(sums.shape[0]):
@@ -183,12 +186,12 @@ def _sum_differences(nodes, test, rows, n_left, codes, cost, first, sums, own, o
     # without branches in between the processor waits for many of them at the same time.
     for r in range(rows.shape[0]):
         child = test[RIGHT] if r < n_left else test[LEFT]
-        labels[r] = nodes[_leaf_below(nodes, codes[rows[r]], child), LABEL]
+        labels[r] = nodes[_leaf_below(nodes, codes[r], child), LABEL]
     for r in range(rows.shape[0]):
-        other[rows[r]] = cost[rows[r], labels[r]]
+        other[r] = cost[rows[r], labels[r]]
     for r in range(rows.shape[0]):
-        row, code = rows[r], codes[rows[r]]
-        difference = own[row] - other[row] if r < n_left else other[row] - own[row]
+        code = codes[r]
+        difference = own[r] - other[r] if r < n_left else other[r] - own[r]
         if difference != 0.0:
             total += difference
             for f in range(code.shape[0]):  # unsigned: no check for negative indices
