@@ -129,14 +129,14 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
     owns, others = np.empty(codes.shape[0]), np.empty(codes.shape[0])
     for node in range(nodes.shape[0] - 1, -1, -1):
         start, stop = span[node, 0], span[node, 1]
-        here, rows, own, other = nodes[node], order[start:stop], owns[start:stop], others[start:stop]
+        here, rows = nodes[node], order[start:stop]
+        own, other = owns[start:stop], others[start:stop]
         if here[LEFT] < 0:
             if rows.shape[0] > 0:
                 label = _cheapest(rows, cost, total)
                 changed |= label != here[LABEL]
                 here[LABEL] = label
-                for r in range(rows.shape[0]):
-                    own[r] = cost[rows[r], label]
+                _fill(own, rows, cost, label)
             continue
         n_left, bins = span[here[LEFT], 1] - start, ordered[start:stop]
         all_left = _sum_differences(nodes, here, rows, n_left, bins, cost, first, sums, own, other)
@@ -145,9 +145,7 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
         is_removed = feature < 0 or min(0.0, all_left) - value <= price
         if is_removed:  # all rows go to one side
             feature, bin_, is_flipped = 0, 255 if all_left <= 0.0 else -1, False
-        for r in range(rows.shape[0]):
-            if ((bins[r, feature] <= bin_) != is_flipped) != (r < n_left):
-                own[r] = other[r]
+        _change_sides(n_left, bins, feature, bin_, is_flipped, own, other)
         changed |= is_removed or is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
         if is_removed:
             kept = here[LEFT] if all_left <= 0.0 else here[RIGHT]
@@ -158,6 +156,25 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
         if is_flipped:
             here[LEFT], here[RIGHT] = here[RIGHT], here[LEFT]
     return nodes, changed
+
+
+@jit
+def _change_sides(n_left, codes, feature, bin_, is_flipped, own, other):
+    """Set `own` to `other` for the rows that a new test of a node sends to their other side.
+
+    The arrays are of the rows of the node. The first `n_left` of them are those on the left. A
+    flipped test sends larger values to the left.
+    """
+    for r in range(codes.shape[0]):
+        if ((codes[r, feature] <= bin_) != is_flipped) != (r < n_left):
+            own[r] = other[r]
+
+
+@jit
+def _fill(own, rows, cost, label):
+    """Write the cost of some rows in one cluster to `own`."""
+    for r in range(rows.shape[0]):
+        own[r] = cost[rows[r], label]
 
 
 @jit
