@@ -197,9 +197,14 @@ class _CenteredRows:
     @property
     def parts(self):
         """Return slices of rows whose values fit into the cache."""
+        return self.parts_for(1)
+
+    def parts_for(self, n_centers):
+        """Return slices of rows whose values and distances to `n_centers` fit into the cache."""
         if sp.issparse(self.X):  # slices of sparse rows cost more than the cache saves
             return list(row_blocks(self.X))
-        return list(row_blocks(self.X, _CACHED_VALUES, _CACHED_ROWS))
+        n_values = _CACHED_VALUES * min(1.0, self.X.shape[1] / n_centers)
+        return list(row_blocks(self.X, n_values, _CACHED_ROWS))
 
     def blocks(self, parts):
         """Yield (part, rows) for each of the slices `parts`.
@@ -238,7 +243,7 @@ class _CenteredRows:
 
     def for_distances(self, centers, use):
         """Call ``use(part, squared distances of these rows to the centres)`` for each part."""
-        moved, parts = centers - self.origin, self.parts
+        moved, parts = centers - self.origin, self.parts_for(max(1, len(centers)))
         doubled, squares = -2.0 * moved.T, row_norms(moved, squared=True)
 
         def run(some):

@@ -475,7 +475,7 @@ def regrow(search, state, lambda_, most_leaves=None, n_rounds=None):
     found, price = sketch.from_tree(tree), sketch.price
     for share in APPROACH if lambda_ > 0 else (1.0,):
         sketch.price = share * price
-        start = sketch.descended(sketch.evaluate(found.nodes))
+        start = sketch.descended(sketch.evaluate(found.nodes, found))
         found = sketch.settled(start, most_leaves // 2, n_rounds)
         other = search.evaluate(sketch.to_tree(found))
         search.record("regrow", other, share * lambda_)

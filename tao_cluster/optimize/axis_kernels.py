@@ -26,6 +26,20 @@ _ABOUT_ZERO = 1e-9  # weights below this share of the total are rounding errors 
 
 
 @jit
+def fill_costs(cost, clusters, distances, weight, unit):
+    """Write the weighted distances of the rows to some clusters to the columns of `cost`.
+
+    They are rounded to multiples of `unit`, unless it is 0. The columns of `distances` belong to
+    `clusters`, an increasing array.
+    """
+    for row in range(cost.shape[0]):
+        scale = weight[row] / unit if unit > 0.0 else weight[row]
+        for i in range(clusters.shape[0]):
+            value = distances[row, i] * scale
+            cost[row, clusters[i]] = np.rint(value) * unit if unit > 0.0 else value
+
+
+@jit
 def routed(nodes, codes):
     """Return a tree without nodes that no test leads to, and where each row goes.
 
@@ -87,10 +101,11 @@ def _parted(test, order, start, stop, codes, spare):
 @jit
 def _leaf_below(nodes, code, node):
     """Return the leaf below `node` that a row reaches; `code` has the bins of its values."""
-    while nodes[node, LEFT] >= 0:
-        goes_left = code[nodes[node, FEATURE]] <= nodes[node, BIN]
-        node = nodes[node, LEFT] if goes_left else nodes[node, RIGHT]
-    return node
+    here = np.uint64(node)  # unsigned: no check for negative indices
+    while nodes[here, LEFT] >= 0:
+        goes_right = code[np.uint64(nodes[here, FEATURE])] > nodes[here, BIN]
+        here = np.uint64(nodes[here, np.uint64(goes_right)])  # LEFT is 0, and RIGHT is 1
+    return np.int64(here)
 
 
 @jit
@@ -108,26 +123,29 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
     """
     nodes, changed = nodes.copy(), False
     sums, total = np.empty(first[-1]), np.empty(cost.shape[1])
-    # Cost of each row in the subtree of the current node that it goes to, and in the other one.
-    own, other = np.empty(codes.shape[0]), np.empty(codes.shape[0])
+    # In the order of `order`, so that those of a node are contiguous: the bins of each row, and its
+    # cost in the subtree of the current node that it goes to, and in the other one.
+    ordered = _taken(codes, order)
+    owns, others = np.empty(codes.shape[0]), np.empty(codes.shape[0])
     for node in range(nodes.shape[0] - 1, -1, -1):
-        here, rows = nodes[node], order[span[node, 0] : span[node, 1]]
+        start, stop = span[node, 0], span[node, 1]
+        here, rows = nodes[node], order[start:stop]
+        own, other = owns[start:stop], others[start:stop]
         if here[LEFT] < 0:
             if rows.shape[0] > 0:
                 label = _cheapest(rows, cost, total)
                 changed |= label != here[LABEL]
                 here[LABEL] = label
-                for row in rows:
-                    own[row] = cost[row, label]
+                _fill(own, rows, cost, label)
             continue
-        n_left = span[here[LEFT], 1] - span[here[LEFT], 0]
-        all_left = _sum_differences(nodes, here, rows, n_left, codes, cost, first, sums, own, other)
+        n_left, bins = span[here[LEFT], 1] - start, ordered[start:stop]
+        all_left = _sum_differences(nodes, here, rows, n_left, bins, cost, first, sums, own, other)
         low, high = _allowed_bins(rows, codes, first, units, least)
         value, feature, bin_, is_flipped = _best_test(all_left, first, sums, low, high)
         is_removed = feature < 0 or min(0.0, all_left) - value <= price
         if is_removed:  # all rows go to one side
             feature, bin_, is_flipped = 0, 255 if all_left <= 0.0 else -1, False
-        _change_sides(rows, n_left, codes, feature, bin_, is_flipped, own, other)
+        _change_sides(n_left, bins, feature, bin_, is_flipped, own, other)
         changed |= is_removed or is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
         if is_removed:
             kept = here[LEFT] if all_left <= 0.0 else here[RIGHT]
@@ -141,15 +159,32 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
 
 
 @jit
-def _change_sides(rows, n_left, codes, feature, bin_, is_flipped, own, other):
+def _change_sides(n_left, codes, feature, bin_, is_flipped, own, other):
     """Set `own` to `other` for the rows that a new test of a node sends to their other side.
 
-    The first `n_left` rows are those on the left. A flipped test sends larger values to the left.
+    The arrays are of the rows of the node. The first `n_left` of them are those on the left. A
+    flipped test sends larger values to the left.
     """
+    for r in range(codes.shape[0]):
+        if ((codes[r, feature] <= bin_) != is_flipped) != (r < n_left):
+            own[r] = other[r]
+
+
+@jit
+def _fill(own, rows, cost, label):
+    """Write the cost of some rows in one cluster to `own`."""
     for r in range(rows.shape[0]):
-        row = rows[r]
-        if ((codes[row, feature] <= bin_) != is_flipped) != (r < n_left):
-            own[row] = other[row]
+        own[r] = cost[rows[r], label]
+
+
+@jit
+def _taken(codes, rows):
+    """Return codes[rows]."""
+    taken = np.empty((rows.shape[0], codes.shape[1]), codes.dtype)
+    for r in range(rows.shape[0]):
+        for f in range(codes.shape[1]):
+            taken[r, f] = codes[rows[r], f]
+    return taken
 
 
 @jit
@@ -158,19 +193,22 @@ def _sum_differences(nodes, test, rows, n_left, codes, cost, first, sums, own, o
 
     The difference of a row is its cost in the left subtree minus that in the right subtree. The
     sum over the rows of each bin is written to `sums`, and the sum over all rows is returned. The
-    first `n_left` rows are those on the left. `own` has the cost of each row on its side, and the
-    cost on the other side is written to `other`.
+    first `n_left` rows are those on the left. `codes` has the bins of these rows. `own` has the
+    cost of each row on its side, and the cost on the other side is written to `other`.
     """
-    total = 0.0
+    total, labels = 0.0, np.empty(rows.shape[0], np.int64)
     for b in range(sums.shape[0]):
         sums[b] = 0.0
+    # Loops of their own find the leaves, read the costs and sum. Few costs are in the cache, and
+    # without branches in between the processor waits for many of them at the same time.
     for r in range(rows.shape[0]):
-        row, is_left = rows[r], r < n_left
-        code = codes[row]
-        leaf = _leaf_below(nodes, code, test[RIGHT] if is_left else test[LEFT])
-        other[row] = cost[row, nodes[leaf, LABEL]]
-        difference = own[row] - other[row]
-        difference = difference if is_left else -difference
+        child = test[RIGHT] if r < n_left else test[LEFT]
+        labels[r] = nodes[_leaf_below(nodes, codes[r], child), LABEL]
+    for r in range(rows.shape[0]):
+        other[r] = cost[rows[r], labels[r]]
+    for r in range(rows.shape[0]):
+        code = codes[r]
+        difference = own[r] - other[r] if r < n_left else other[r] - own[r]
         if difference != 0.0:
             total += difference
             for f in range(code.shape[0]):  # unsigned: no check for negative indices
@@ -408,10 +446,10 @@ def _rise(node, side, terms):
     total, child, other = 0.0, nodes[node, side], nodes[node, 1 - side]
     leaves = there[level[node]]
     for r in range(span[other, 0], span[other, 1]):
+        leaves[order[r]] = _leaf_below(nodes, codes[order[r]], child)
+    for r in range(span[other, 0], span[other, 1]):  # costs are read in a loop without branches
         row = order[r]
-        leaf = _leaf_below(nodes, codes[row], child)
-        leaves[row] = leaf
-        total += cost[row, nodes[leaf, LABEL]] - own[row]
+        total += cost[row, nodes[leaves[row], LABEL]] - own[row]
     return total
 
 

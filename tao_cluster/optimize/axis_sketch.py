@@ -211,11 +211,12 @@ class Sketch:
         if not moved.any():
             return near.cost
         if moved.all() or not problem.objective.centers_are_means:
-            distances = problem.objective.distances(problem.data, centers)
-            return _rounded(distances, problem.weight, self.unit)
-        cost = near.cost.copy()
-        some = problem.objective.distances(problem.data, centers[moved])
-        cost[:, moved] = _rounded(some, problem.weight, self.unit)
+            moved[:], cost = True, np.empty((problem.n_rows, len(centers)))
+        else:
+            cost = near.cost.copy()
+        distances = problem.objective.distances(problem.data, centers[moved])
+        terms = (np.flatnonzero(moved), distances, problem.weight, self.unit)
+        kernels.fill_costs(cost, *terms)
         return cost
 
     def _routed(self, nodes):
@@ -386,16 +387,6 @@ def _directions(space, weight):
     else:
         scaled = (part - np.average(part, axis=0, weights=weight[::step])) * scale
     return randomized_svd(scaled, kernels.WIDTH - 1, random_state=0)[2]
-
-
-def _rounded(distances, weight, unit):
-    """Return distances times the weights of the rows, rounded to multiples of `unit` unless 0."""
-    if unit == 0:
-        return distances * weight[:, None]
-    cost = distances * (weight / unit)[:, None]
-    np.rint(cost, out=cost)
-    cost *= unit
-    return cost
 
 
 def n_sketched(problem):

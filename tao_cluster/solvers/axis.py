@@ -290,10 +290,11 @@ class BinnedColumns:
     def _refined(self, feature, at, rows, steps, noise, limit):
         """Return the best threshold in the two bins next to a cut at the end of bin `at`."""
         codes_of_row, value_of_row = self._column(feature)
-        codes, values = codes_of_row[rows], value_of_row[rows]
+        codes = codes_of_row[rows]
         near = np.flatnonzero((codes == at) | (codes == at + 1))
-        near = near[np.argsort(values[near], kind="stable")]
-        ascending = values[near].astype(np.float64)
+        values = value_of_row[rows[near]]
+        order = np.argsort(values, kind="stable")
+        near, ascending = near[order], values[order].astype(np.float64)
         loss = steps[codes < at].sum() + np.cumsum(steps[near])
         is_last = np.append(ascending[1:] > ascending[:-1], True)
         if (codes > at + 1).sum() == 0:

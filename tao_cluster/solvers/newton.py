@@ -83,12 +83,14 @@ class Newton(Part, NodeSolver):
 
     *Precision.* X is stored in single precision, shifted and scaled. Sums use double precision. If
     rounding of X could hide an error of the size of the gap, or if 40 steps are not enough, the
-    node is solved with X itself. The duality gap includes a bound of the rounding errors.
+    node is solved with X itself. The duality gap includes a bound of the rounding errors. A float32
+    array has no such errors and is used itself.
 
     *Memory.* X is stored by its non-zeros if more than half of its values are zero, and otherwise
     as an array: 4 or 8 bytes per stored value. The rows of a node are copied if X is sparse and
     they are at most a quarter of all rows, or if only some features are allowed. They are also
-    copied for double precision if X is not stored by rows, or read-only.
+    copied for double precision if X is not stored by rows, or read-only. A float32 array that is
+    stored by rows and not read-only is not copied.
     """
 
     tol: float = 1e-3
@@ -116,8 +118,12 @@ class Newton(Part, NodeSolver):
         bits = np.log2(reach, out=np.zeros_like(reach), where=varies)
         unit = np.exp2(np.clip(np.round(bits), -_UNIT_BITS, _UNIT_BITS))
         scale = np.where(varies, 1.0 / unit, 0.0)
-        single = _Form(_single(X, origin, scale), np.zeros_like(origin), np.ones_like(scale))
-        return _BoundNewton(self.tol, X, single, origin, scale)
+        if not sp.issparse(X) and X.dtype == np.float32:
+            forms = [(_Form(np.require(X, None, "CW"), origin, scale), 0.0)]
+        else:
+            single = _Form(_single(X, origin, scale), np.zeros_like(origin), np.ones_like(scale))
+            forms = [(single, _ERROR), (_Form(X, origin, scale), 0.0)]
+        return _BoundNewton(self.tol, forms, origin, scale)
 
 
 def _single(X, origin, scale):
@@ -139,9 +145,10 @@ class _BoundNewton:
     Parameters
     ----------
     tol : float
-    X : array or CSR matrix of shape (n, d)
-    single : _Form
-        X minus `origin`, times `scale`, as a float32 array or CSR matrix.
+    forms : list of (_Form, float)
+        The forms of X with which a node is solved, one after the other until one converges, and the
+        bound of the rounding error of a value of each. The first one may be X minus `origin`, times
+        `scale`, as a float32 array or CSR matrix.
     origin : float64 array of shape (d,)
         The mean of each column; 0 if X is sparse.
     scale : float64 array of shape (d,)
@@ -150,8 +157,7 @@ class _BoundNewton:
     """
 
     tol: float
-    X: Any
-    single: Any
+    forms: list
     origin: np.ndarray
     scale: np.ndarray
 
@@ -173,7 +179,7 @@ class _BoundNewton:
             bias = float(w @ origin) - warm_start.threshold
             w = np.divide(w, scale, out=np.zeros_like(w), where=varies)
         n_steps, has_moved = 0, False
-        for form, error in ((self.single, _ERROR), (_Form(self.X, self.origin, self.scale), 0.0)):
+        for form, error in self.forms:
             rows, values_per_row = form.node_rows(at, None if features is None else every)
             raised = np.maximum(_at_least(price, rows, problem.goes_right, weight, scale), 1e-300)
             least = float(raised.min(initial=np.inf, where=varies))

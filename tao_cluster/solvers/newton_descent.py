@@ -172,7 +172,7 @@ def descend(rows, row_size, error, labels, price, least, w, bias, tol, most):
         features, slope = model.features, gradient[model.features]
         change = _minimum(model, slope, w[features], price[features])
         terms = (state, found, *labels, features, change, w, price)
-        size, mean, predicted, state, found = line_search(*rows, *terms)
+        size, mean, predicted, found = line_search(*rows, *terms)
         is_fast = size == 1 and predicted < _KEEP * last.predicted
         last = _Step(change, slope, size, predicted, is_fast)
         n_steps, n_failures = n_steps + 1, n_failures + 1
@@ -448,14 +448,14 @@ def line_search(
 ):
     """Search along a change of the weights by backtracking (Armijo condition).
 
-    The bias is eliminated. The weights `w` are changed in place.
+    The bias is eliminated. The weights `w` and the state are changed in place.
 
     Returns
     -------
     size : float, length of the step; 0 if there is none
     mean : float, decrease of the bias by a full step
     predicted : float, decrease of the objective by a full step, to first order
-    state, sums : the state after the step, and its sums
+    sums : the sums of the state after the step
     """
     before, total, shift = sums_of_state
     direction = products(X, rows, origin, scale, features, change)
@@ -473,17 +473,21 @@ def line_search(
         # The rise of |w| is computed without rounding errors of the size of w.
         rise = (step if old > 0.0 else -step) if old * new > 0.0 else abs(new) - abs(old)
         predicted -= p * rise
-    trial = np.empty_like(state)
-    for _ in range(_MAX_HALVINGS if 0.0 < predicted < np.inf else 0):
+    if not 0.0 < predicted < np.inf:
+        return 0.0, mean, predicted, sums_of_state
+    margin = state[0].copy()
+    for _ in range(_MAX_HALVINGS):
         for r in range(direction.shape[0]):
-            trial[0, r] = state[0, r] + size * direction[r]
-        found = complete(trial, sign, weight)
+            state[0, r] = margin[r] + size * direction[r]
+        found = complete(state, sign, weight)
         objective = found[0]
         for f in range(features.shape[0]):
             objective += price[features[f]] * abs(w[features[f]] + size * change[f])
         if objective <= before * (1.0 + _ROUNDING) - _ARMIJO * size * predicted:
             for f in range(features.shape[0]):
                 w[features[f]] += size * change[f]
-            return size, mean, predicted, trial, found
+            return size, mean, predicted, found
         size /= 2.0
-    return 0.0, mean, predicted, state, sums_of_state
+    state[0] = margin
+    complete(state, sign, weight)
+    return 0.0, mean, predicted, sums_of_state
