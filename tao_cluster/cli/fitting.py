@@ -3,6 +3,7 @@
 import sys
 import time
 import warnings
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -93,6 +94,14 @@ def _fit(options):
     with cell_errors(options.data):
         model.fit(rows.X, classes)
     seconds = time.perf_counter() - start
+    read = model[0].reading_once(rows.X) if isinstance(model, Pipeline) else nullcontext()
+    with read:
+        _write(options, out, model, rows, seconds)
+    print(done)
+
+
+def _write(options, out, model, rows, seconds):
+    """Print what a fit has found, and write the files of its folder."""
     estimator, Z = folder.transformed(model, rows.X)
     name = f"TAO {options.split}"
     print(Comparison.from_models({name: estimator}, Z, seconds={name: seconds}))
@@ -101,7 +110,6 @@ def _fit(options):
         out, model, folder.schema_of(model, options), rows.X, options.image_shape, options.data.name
     )
     folder.write_labels(out / folder.LABELS, rows, estimator, Z)
-    print(done)
 
 
 def _path(options):

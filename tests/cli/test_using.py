@@ -16,6 +16,7 @@ from command_line import main
 from sklearn.datasets import load_digits, load_wine
 
 from tao_cluster import load, table_pipeline
+from tao_cluster.columns import raw_view
 from tao_cluster.export import to_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore:Column .* seems to name the rows")
@@ -296,3 +297,16 @@ def test_penguins(tmp_path, monkeypatch):
     penguins.load_penguins().to_csv("penguins.csv", index=False)
     run("fit", "penguins.csv", "-k", "4", "--drop", "species,year")
     run("page", "penguins_tree", "penguins.csv", "--out", "penguins.html")
+
+
+def test_new_files_need_only_the_columns_that_the_tree_tests(birds):
+    run(*FIT, "median", "--max-leaves", "3")
+    labels = pd.read_csv("birds_tree/labels.csv")
+    tested = sorted(raw_view(load("birds_tree/model.json")).tested_columns)
+    others = birds.columns.difference([*tested, "tag"])
+    assert len(others) >= 2
+    birds[["tag", *tested]].to_csv("fewer.csv", index=False)
+    birds.assign(**dict.fromkeys(others, "wrong")).to_csv("wrong.csv", index=False)
+    for name in ("fewer", "wrong"):
+        run("predict", "birds_tree", f"{name}.csv", "--out", f"{name}_labels.csv")
+        pd.testing.assert_frame_equal(pd.read_csv(f"{name}_labels.csv"), labels)
