@@ -20,7 +20,7 @@ from .state import Evaluator, History, descend
 _TIE = 1e-7
 # A set has one parameter per level. If a tree with sets exceeds max_parameters, it is fitted again
 # with fewer leaves, at most this often in total.
-_MOST_TRIES = 4
+_MOST_TRIES = 2
 
 
 def fit_with_sets(fit, problem, settings, on_record=None):
