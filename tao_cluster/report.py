@@ -26,7 +26,7 @@ FORMAT_VERSION = 1
 _OF_GAP = 0.25
 # Attributes of a fitted model with what is known of its rows.
 _KNOWN = ("split_stds_", "split_sides_", "_column_range")
-_MOST_DECIMALS = 6  # values with more decimals count as continuous
+MOST_DECIMALS = 6  # values with more decimals count as continuous
 
 
 def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
@@ -432,7 +432,7 @@ def decimals_of_columns(model, tree):
     -------
     dict of int, by feature
         The largest number of decimals of the known values of the feature: 2 for prices, and 0 for
-        integers. A feature has no entry if it is more than `_MOST_DECIMALS`.
+        integers. A feature has no entry if it is more than `MOST_DECIMALS`.
     """
     _, sides, observed = (getattr(model, name, None) for name in _KNOWN)
     if sides is None or observed is None:
@@ -441,11 +441,11 @@ def decimals_of_columns(model, tree):
     for node in np.flatnonzero(np.diff(tree.split_indptr) == 1):
         j = int(tree.split(node)[0][0])
         values.setdefault(j, observed[:, j].tolist()).extend(sides[node].tolist())
-    counts = {j: max(map(_n_decimals, known)) for j, known in values.items()}
-    return {j: n for j, n in counts.items() if n <= _MOST_DECIMALS}
+    counts = {j: max(map(n_decimals, known)) for j, known in values.items()}
+    return {j: n for j, n in counts.items() if n <= MOST_DECIMALS}
 
 
-def _n_decimals(value):
+def n_decimals(value):
     """Return the number of decimals of a float: 2 for 2.45, 0 for 3.0; 99 for an unknown value."""
     if not math.isfinite(value):
         return 0 if math.isnan(value) else 99

@@ -372,6 +372,10 @@ class Explanation:
             "name": self.name,
         }
 
+    def to_frame(self):
+        """Return a pandas DataFrame with one line per test; see :meth:`Explanations.to_frame`."""
+        return Explanations([self], [0 if self.row is None else self.row]).to_frame()
+
     def plot(self, title=None, *, image_shape=None):
         """Draw the tests below each other, each with its terms, their sum and the threshold.
 

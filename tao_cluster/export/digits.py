@@ -167,6 +167,11 @@ def _ends(between):
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
+def exact_text(number, precision):
+    """Return the shortest text of a float with at least `precision` digits."""
+    return near_number(number, precision, number.__eq__)
+
+
 def near_number(number, precision, fits):
     """Return the text of a number with the fewest digits, at least `precision`, that fit.
 

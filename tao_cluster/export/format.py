@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from ..columns.dialects import DIALECTS
 from ..columns.names import Indicator, levels_text, printable
 from ..tree.conditions import Bound
-from .digits import bound_text, is_rounded_up, number_text, short_text, sum_texts
+from .digits import bound_text, exact_text, is_rounded_up, number_text, short_text, sum_texts
 
 _CONSTRAINTS = {
     "precision": [Interval(Integral, 1, 17, closed="both")],  # 17 digits identify a float64
@@ -327,7 +327,9 @@ def change_text(name, before, after, precision):
         unit = name.reader.unit.split(" ")[0]  # "days" of "days since 2020-01-31"
         step = f"{step} {unit.removesuffix('s') if abs(after - before) == 1 else unit}"
     else:
-        texts = comparable_texts(before, after, ">" if before > after else "<", precision)
+        # The new value has all its digits, so that the printed number leads to the cluster.
+        shown = exact_text(after, precision)
+        texts = comparable_texts(before, after, ">" if before > after else "<", precision, shown)
     return f"{tested_name(name)} {texts[0]} -> {texts[1]} ({step})"
 
 
