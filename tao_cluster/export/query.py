@@ -43,7 +43,8 @@ def to_query(model, feature_names=None):
     Notes
     -----
     For a pipeline, the expressions use the raw columns. They treat missing values as the imputer
-    does, and rare levels as the encoder does. Dates must be columns of a pandas date type.
+    does, and rare levels as the encoder does. Dates must be columns of a pandas date type without a
+    time zone.
 
     Examples
     --------
