@@ -1,6 +1,7 @@
 """`nearest_change`: the smallest change of a row that moves it to another cluster."""
 
 import math
+import sys
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -307,7 +308,7 @@ def _rounded(asked, tree, k, limits, found, reached):
             cost = sum(limits.cost(j, values[j]) for j in found if not limits.has_unit[j])
             leaf = reached if values == found else asked.leaf_of(values)
             if cost <= most and tree.leaf_label[leaf] == k:
-                return values, leaf
+                return {j: x for j, x in values.items() if x != limits.values[j]}, leaf
     return found, reached
 
 
@@ -446,7 +447,7 @@ class Limits:
         decimals = int(self.decimals[j])
         if not self.has_unit[j]:
             step = abs(value - self.values[j]) or self.scales[j]
-            decimals = n_more - math.floor(math.log10(_SLACK * step))
+            decimals = n_more - math.floor(math.log10(max(_SLACK * step, sys.float_info.min)))
         direction = math.copysign(1.0, value - self.values[j])
         short = round(value, decimals)
         if is_beyond and direction * (short - value) < 0:
