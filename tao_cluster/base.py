@@ -37,7 +37,7 @@ from .problem.scaling import ClusteringSpace, Scaling, in_units_of
 from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline
 from .tree.leaf_size import LeafSize
 from .tree.routing import kernel_arrays
-from .tree.split_statistics import feature_importances, stds_and_gaps
+from .tree.split_statistics import feature_importances, stds_and_sides
 
 # Allowed values of min_samples_leaf: a number of rows, or a share of the weight of all rows.
 LEAF_SIZES = [
@@ -412,7 +412,7 @@ class TreeClustering(
             tree, leaves = in_units_of(tree, *scales, leaves, n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
         node_rows = tree.node_counts(rows.expand(leaves)[inputs.present]).astype(np.int64)
-        stds, gaps = stds_and_gaps(tree, view, leaves, problem.weight, n_jobs)
+        stds, sides = stds_and_sides(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
@@ -434,7 +434,7 @@ class TreeClustering(
             "node_counts_": counts,
             "node_rows_": node_rows,
             "split_stds_": stds,
-            "split_gaps_": gaps,
+            "split_sides_": sides,
             **importances,
             "cluster_centers_": space.user_centers(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,

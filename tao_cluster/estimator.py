@@ -205,9 +205,11 @@ class TAOClustering(TreeClustering):
     split_stds_ : float64 array of shape (n_nonzero,)
         Standard deviation of each feature of each test over the rows of its node, in the order of
         ``tree_.split_weights``. Displays rank features by |weight| times this value.
-    split_gaps_ : float64 array of shape (n_nodes,)
-        Distance from the threshold of a test of one feature to the next larger value of a row; NaN
-        for other nodes.
+    split_sides_ : float64 array of shape (n_nodes, 2)
+        The fitted values next to the threshold of each test: the largest one below it and the
+        smallest one above it. They are values of the feature or, for a test of several features, of
+        their weighted sum. NaN at leaves, and on a side without rows. Displays choose the digits of
+        a test by these values.
     feature_importances_ : float64 array of shape (n_features,)
         Share of the cost that the tests of each feature save; it sums to 1, or is 0 throughout
         for a single leaf. A test saves the cost of its rows in the best single cluster, minus

@@ -48,6 +48,12 @@ class Facade:
         return to_rules
 
     @_delegate
+    def to_query(self):
+        from .export import to_query
+
+        return to_query
+
+    @_delegate
     def to_dot(self):
         from .export import to_dot
 

@@ -1,17 +1,18 @@
 """A tree or fitted estimator as one plain dict, from which all readable exports are made."""
 
 import math
+from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
 
-from ._utils.matrices import check_kind, check_rows
+from ._utils.matrices import check_kind, check_rows, ranges
 from .columns.names import levels_of, printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
 from .tree.conditions import Condition, level_sets
 from .tree.routing import kernel_arrays
-from .tree.split_statistics import stds_and_gaps
+from .tree.split_statistics import stds_and_sides
 
 __all__ = [
     "report",
@@ -20,12 +21,12 @@ __all__ = [
 FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
 
-# Displays round a threshold by at most these shares of three lengths.
-# Share of the standard deviation of the feature or, for a sum, of the largest standard deviation of
-# its terms.
-_OF_STD = 1e-3
-_OF_ROWS = 0.999  # share of the distance to the nearest row, so that the row stays on its side
-_OF_GAP = 0.25  # share of the distance to the next threshold; less than 0.5 keeps their order
+# Displays round a threshold by at most this share of the distance to the next threshold; less than
+# 0.5 keeps their order.
+_OF_GAP = 0.25
+# Attributes of a fitted model with what is known of its rows.
+_KNOWN = ("split_stds_", "split_sides_", "_column_range")
+MOST_DECIMALS = 6  # values with more decimals count as continuous
 
 
 def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
@@ -73,8 +74,10 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         levels       of a test that sends some levels of a categorical column to one side, and all
                      other levels to the other side: dict with `column`, the `names` and `features`
                      of the listed levels, and `is_left`, whether the listed levels go left
-        tolerance    largest difference between the threshold and the number shown for it, in
-                     units of the feature or of the sum
+        between      [low, high], between which a number may be shown for the threshold, so that
+                     all rows stay on their side; in units of the feature or of the sum
+        decimals     number of decimals of the values of the feature, of a test of one feature
+        ranges       [smallest, largest] value of the feature of each term
         cluster      number of the cluster of a leaf
         name         name of the cluster
         histogram    shares of the free clusters in a leaf
@@ -112,17 +115,19 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     """
     model, names = shown(model, feature_names, X)
     tree = tree_of(model)
-    sizes, spreads, gaps = _of_rows(model, tree, X, sample_weight)
+    sizes, spreads, sides, observed = _of_rows(model, tree, X, sample_weight)
     labels = cluster_names(model)
     nodes = [
         _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
     ]
-    allowed = tolerances(tree, nodes.__getitem__, gaps)
+    decimals = decimals_of_columns(model, tree)
+    limits = intervals(tree, sides, decimals)
     sets = level_sets(tree, levels_of(model, names))
     for node in nodes:
         levels = sets.get(node["id"])
-        node["tolerance"] = allowed.get(node["id"])
+        node.update(known_of_test(node["terms"], limits[node["id"]], decimals))
+        node["ranges"] = _ranges(node["terms"], observed)
         node["levels"] = None if levels is None else _listed(levels, names)
     return {
         "format": FORMAT,
@@ -282,9 +287,10 @@ _NO_SIZE = {"rows": None, "weight": None, "count": None, "share": None, "counted
 
 
 def _of_rows(model, tree, X, sample_weight):
-    """Return node sizes, standard deviations of tested features, and gaps from thresholds to rows.
+    """Return node sizes, and what is known of the rows of each test.
 
-    Each of the three is None if no rows are known.
+    The results are the sizes, the standard deviations of the tested features, the values next to
+    the thresholds, and the ranges of all features. Each is None if no rows are known.
     """
     if X is None:
         if sample_weight is not None:
@@ -293,17 +299,23 @@ def _of_rows(model, tree, X, sample_weight):
         sizes = None
         if weights is not None:
             sizes = _Sizes(getattr(model, "node_rows_", weights), weights, _counted(model))
-        return sizes, getattr(model, "split_stds_", None), getattr(model, "split_gaps_", None)
+        known = (getattr(model, name, None) for name in _KNOWN)
+        return sizes, *known
     leaves = model.apply(X)
     weight = check_weight(sample_weight, len(leaves))
     n_rows = tree.node_counts(leaves[weight > 0])
-    rows = tree, kernel_arrays(check_rows(numbers_of(model, X))), leaves, weight
-    stds, gaps = stds_and_gaps(*rows)
-    fitted = getattr(model, "split_gaps_", None)
-    # The gaps of the fit count as well, so that a threshold is shown with enough digits to separate
-    # the fitted rows, too.
-    gaps = gaps if fitted is None else np.fmin(gaps, fitted)
-    return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), stds, gaps
+    X = check_rows(numbers_of(model, X))
+    stds, sides = stds_and_sides(tree, kernel_arrays(X), leaves, weight)
+    observed = np.array(ranges(X))
+    # The rows of the fit count as well, so that the digits of a test separate them, too.
+    _, fitted, fitted_range = (getattr(model, name, None) for name in _KNOWN)
+    if fitted is not None:
+        low, high = np.fmax(sides[:, 0], fitted[:, 0]), np.fmin(sides[:, 1], fitted[:, 1])
+        sides = np.column_stack([low, high])
+    if fitted_range is not None:
+        low, high = np.fmin(observed[0], fitted_range[0]), np.fmax(observed[1], fitted_range[1])
+        observed = np.array([low, high])
+    return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), stds, sides, observed
 
 
 def _node(tree, i, sizes, labels):
@@ -370,65 +382,93 @@ def _clusters(nodes, labels):
     return parts
 
 
-def tolerances(tree, node_of, gaps=None, *, has_sums=True):
-    """Return the largest rounding errors of shown thresholds.
+def intervals(tree, sides=None, decimals=None):
+    """Return the intervals in which the threshold of each test may be shown.
 
     Parameters
     ----------
     tree : Tree
-    node_of : callable(int) -> dict
-        Returns a node of its report, with `terms` and `count`.
-    gaps : float array of shape (n_nodes,), optional
-        `split_gaps_` of a fitted estimator.
-    has_sums : bool, default=True
-        Whether the result has the tests of several features, too.
+    sides : float array of shape (n_nodes, 2), optional
+        `split_sides_` of a fitted estimator.
+    decimals : dict of int, optional, of :func:`decimals_of_columns`
 
     Returns
     -------
-    dict of float
-        Tolerance by node number, in units of the feature or of the weighted sum. A node has no
-        entry if neither rows nor other thresholds of its feature or sum are known; its threshold
-        may be shown with any error.
-
-    Notes
-    -----
-    The tolerance is the smaller of two numbers: a quarter of the distance to the next threshold of
-    the same feature or sum, and the gap to the next row. If that gap is unknown, a thousandth of a
-    standard deviation takes its place: that of the largest term of a sum, or that of a single
-    feature divided by the number of rows, since neighbouring rows are about that far apart.
+    float64 array of shape (n_nodes, 2)
+        An interval ends at the nearest rows or, if that is nearer, at a quarter of the distance to
+        the next threshold of the same feature or sum, or one unit of the last decimal of the
+        feature if that is larger. Its ends are infinite if neither is known. They are in units of
+        the feature of a test of one feature, and of the sum of other tests.
     """
+    found = np.full((tree.n_nodes, 2), np.nan) if sides is None else np.array(sides, np.float64)
+    found = np.where(np.isnan(found), [-np.inf, np.inf], found)
     conditions = {}
     for node in tree.decision_nodes:
         condition = Condition.from_tree(tree, node)
-        if len(condition.indices) == 1 or (has_sums and len(condition.indices)):
+        if len(condition.indices):
             conditions.setdefault(condition.sum, []).append(condition)
-    found = {}
     for group in conditions.values():
         limits = [c.threshold if c.bound is None else c.bound.value for c in group]
         ordered, place = np.unique(limits, return_inverse=True)
         apart = np.diff(ordered, prepend=-np.inf, append=np.inf)
-        near = np.minimum(apart[:-1], apart[1:])[place]
-        for condition, distance in zip(group, near.tolist(), strict=True):
-            errors = [_OF_GAP * distance] if math.isfinite(distance) else []
-            gap = math.nan if gaps is None else gaps[condition.node]
-            errors += (
-                _error_by_rows(node_of(condition.node)) if math.isnan(gap) else [_OF_ROWS * gap]
-            )
-            if errors:
-                found[condition.node] = min(errors)
+        n_decimals = (decimals or {}).get(group[0].sum)
+        unit = 0.0 if n_decimals is None else 10.0**-n_decimals
+        near = np.maximum(_OF_GAP * np.minimum(apart[:-1], apart[1:])[place], unit)
+        for condition, limit, distance in zip(group, limits, near.tolist(), strict=True):
+            low, high = found[condition.node]
+            found[condition.node] = max(low, limit - distance), min(high, limit + distance)
     return found
 
 
-def _error_by_rows(node):
-    """Return the rounding error that displays may make in the threshold of a node.
+def decimals_of_columns(model, tree):
+    """Return the number of decimals of the fitted values of tested features, as far as known.
 
-    It is derived from the standard deviations of the features at the node.
+    Parameters
+    ----------
+    model : Tree, fitted estimator, or RawView of a pipeline
+    tree : Tree
 
-    The result is a list of one number. It is empty if the standard deviations are 0 or unknown.
+    Returns
+    -------
+    dict of int, by feature
+        The largest number of decimals of the known values of the feature: 2 for prices, and 0 for
+        integers. A feature has no entry if it is more than `MOST_DECIMALS`.
     """
-    terms = node["terms"]
-    if len(terms) == 1:
-        size = (terms[0]["spread"] or 0.0) / max(node.get("rows") or 1, 1)
-    else:
-        size = max(abs(term["weight"]) * (term["spread"] or 0.0) for term in terms)
-    return [_OF_STD * size] if size else []
+    _, sides, observed = (getattr(model, name, None) for name in _KNOWN)
+    if sides is None or observed is None:
+        return {}
+    values = {}
+    for node in np.flatnonzero(np.diff(tree.split_indptr) == 1):
+        j = int(tree.split(node)[0][0])
+        values.setdefault(j, observed[:, j].tolist()).extend(sides[node].tolist())
+    counts = {j: max(map(n_decimals, known)) for j, known in values.items()}
+    return {j: n for j, n in counts.items() if n <= MOST_DECIMALS}
+
+
+def n_decimals(value):
+    """Return the number of decimals of a float: 2 for 2.45, 0 for 3.0; 99 for an unknown value."""
+    if not math.isfinite(value):
+        return 0 if math.isnan(value) else 99
+    return max(0, -Decimal(f"{value:.14g}").normalize().as_tuple().exponent)
+
+
+def known_of_test(terms, interval, decimals):
+    """Return what displays know of the threshold of a test: `between` and `decimals` of a report.
+
+    Parameters
+    ----------
+    terms : list of dict, the terms of the test
+    interval : pair of float, of :func:`intervals`
+    decimals : dict of int, of :func:`decimals_of_columns`
+    """
+    between = [float(end) if math.isfinite(end) else None for end in interval]
+    known = decimals.get(terms[0]["feature"]) if len(terms) == 1 else None
+    return {"between": between, "decimals": known}
+
+
+def _ranges(terms, observed):
+    """Return the pair (smallest, largest value) of the feature of each term; None if unknown."""
+    if observed is None:
+        return [None] * len(terms)
+    pairs = observed[:, [term["feature"] for term in terms]].T
+    return [pair if math.isfinite(pair[0] - pair[1]) else None for pair in pairs.tolist()]

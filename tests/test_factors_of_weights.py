@@ -39,7 +39,7 @@ def of_blocks(weight):
 
 def of_report(weight):
     nodes = report(MODEL.tree_, X, sample_weight=weight)["nodes"]
-    return [node[name] for node in nodes for name in ("share", "rows", "tolerance") if node[name]]
+    return [node[name] for node in nodes for name in ("share", "rows") if node[name]]
 
 
 FIGURES = {

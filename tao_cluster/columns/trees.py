@@ -8,6 +8,8 @@ from ..tree import Tree
 from ..tree.conditions import largest_float_where
 from .steps import UnsupportedStepError
 
+_NARROW = 1e-6  # share of the distance to the next value, below which a range is due to rounding
+
 
 def raw_tree(tree, columns, feature_of, n_features):
     """Return a tree with the same nodes that tests raw columns instead of transformed ones.
@@ -94,29 +96,64 @@ def _several(columns, features, weights, threshold):
     return merged[kept], weights[kept], threshold - math.fsum(shifts)
 
 
-def raw_gaps(tree, gaps, columns):
-    """Convert the distances between thresholds and their nearest rows to raw units.
+def raw_sides(tree, sides, raw, columns):
+    """Convert the values next to the threshold of each test to raw units.
 
     Parameters
     ----------
     tree : Tree, which tests the transformed columns
-    gaps : float64 array of shape (n_nodes,)
-        Distance from the threshold of each node to the nearest row. It is NaN at leaves and at
-        tests that do not have exactly one feature.
+    sides : float64 array of shape (n_nodes, 2), `split_sides_` of its model
+    raw : Tree, the result of :func:`raw_tree`
     columns : list of Column
 
     Returns
     -------
-    float64 array of shape (n_nodes,)
+    float64 array of shape (n_nodes, 2)
+        Between its two values, no raw value of a fitted row is on the wrong side.
     """
-    gaps = np.array(gaps, dtype=np.float64)
-    for node in np.flatnonzero(~np.isnan(gaps)):
-        (j,), (weight,) = tree.split(node)
-        if columns[j].source.is_category:
-            gaps[node] = 0.5  # the threshold is half way between 0 and 1
+    sides = np.array(sides, dtype=np.float64)
+    for node in tree.decision_nodes:
+        indices, weights = tree.split(node)
+        if len(indices) == 1:
+            column = columns[indices[0]]
+            pair = (0.0, 1.0) if column.source.is_category else _raw_pair(column, *sides[node])
+            sides[node] = pair
         else:
-            gaps[node] = min(columns[j].raw_distances(tree.threshold[node] / weight, gaps[node]))
-    return gaps
+            shifts = [w * columns[j](0.0) for w, j in zip(weights.tolist(), indices, strict=True)]
+            sides[node] -= math.fsum(shifts)
+    return sides
+
+
+def _raw_pair(column, low, high):
+    """Return raw values that a column maps to low and to high, in increasing order.
+
+    Rounding maps several raw values to one, of which the shortest is taken. A step may also map a
+    whole range to one value: the raw value nearest to the other one is then taken.
+    """
+    sign = 1.0 if column.slope > 0 else -1.0
+
+    def ends(value):
+        below = largest_float_where(lambda y: column(sign * y) < value)
+        return math.nextafter(below, math.inf), largest_float_where(
+            lambda y: column(sign * y) <= value
+        )
+
+    (first_low, last_low), (first_high, last_high) = ends(low), ends(high)
+    apart = first_high - last_low if math.isfinite(low) and math.isfinite(high) else 0.0
+    low_raw = _shortest(first_low, last_low, last_low, apart) if math.isfinite(low) else low
+    high_raw = _shortest(first_high, last_high, first_high, apart) if math.isfinite(high) else high
+    return sorted((sign * low_raw, sign * high_raw)) if apart else (math.nan, math.nan)
+
+
+def _shortest(first, last, default, apart):
+    """Return the float of fewest digits in a range; the default if the range is not narrow."""
+    if not last - first <= _NARROW * apart:
+        return default
+    if first <= 0.0 <= last:
+        return 0.0
+    middle = first + (last - first) / 2
+    shorter = (float(f"{middle:.{digits}g}") for digits in range(1, 17))
+    return next((number for number in shorter if first <= number <= last), default)
 
 
 def raw_stds(tree, stds, raw, columns, feature_of):

@@ -37,7 +37,7 @@ from .steps import (
     split_text_steps,
 )
 from .table_reader import TableReader, output_name
-from .trees import raw_gaps, raw_stds, raw_tree
+from .trees import raw_sides, raw_stds, raw_tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,13 +123,10 @@ class RawView(Facade):
         stds, model = self.model.split_stds_, tree_of(self.model)
         return raw_stds(model, stds, self.tree_, self.columns, self._feature_of)
 
-    @property
-    def split_gaps_(self):
-        """Distance from the threshold of each node to the nearest fitted row, in raw units.
-
-        It is NaN at leaves and at tests that do not have exactly one feature.
-        """
-        return raw_gaps(tree_of(self.model), self.model.split_gaps_, self.columns)
+    @cached_property
+    def split_sides_(self):
+        """The fitted values next to the threshold of each test, in raw units; see an estimator."""
+        return raw_sides(tree_of(self.model), self.model.split_sides_, self.tree_, self.columns)
 
     @property
     def _column_range(self):

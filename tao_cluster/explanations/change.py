@@ -1,11 +1,13 @@
 """`nearest_change`: the smallest change of a row that moves it to another cluster."""
 
 import math
+import sys
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -15,9 +17,9 @@ from .._utils.warnings import listed
 from ..columns.cells import with_cells
 from ..columns.names import Indicator, levels_text, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row
-from ..export.format import change_text
+from ..export.format import change_text, value_text
 from ..problem.levels import columns_with_prefix
-from ..report import cluster_names
+from ..report import MOST_DECIMALS, cluster_names, n_decimals
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
 from .path import list_html
@@ -30,6 +32,10 @@ _PRECISION = 4
 _MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 _ROUNDING = 1e-13  # bound of the rounding error of a sum, as a share of the sum of its |terms|
 _NO_STEP = 1e-12  # changes below this share of a feature's scale are solver errors; they count as 0
+# Rounding new values of continuous features increases the cost by at most these shares, for fitted
+# models and for trees alone.
+_SLACK, _NO_SLACK = 1e-3, 1e-8
+_MORE_DECIMALS = (0, 2, 5)  # of new values, if fewer do not lead to the cluster
 _MOST_NODES = 2000  # maximum number of branch-and-bound nodes in a search for integer values
 
 
@@ -94,6 +100,17 @@ class Change:
         values = {name: value for name, value in vars(self).items() if name != "row"}
         return {**values, "changes": [asdict(change) for change in self.changes]}
 
+    def to_frame(self):
+        """Return a pandas DataFrame with one line per changed column.
+
+        Its columns are column, before, after and cost. The values are numbers, the levels of a
+        category, or the texts of dates.
+        """
+        return pd.DataFrame(
+            [_values(changes) for changes in self._columns],
+            columns=["column", "before", "after", "cost"],
+        )
+
     @property
     def _heading(self):
         if not self.changes:
@@ -101,13 +118,18 @@ class Change:
         return f"{self.before} -> {self.name} (leaf {self.leaf}), cost {self.cost:.3g}"
 
     @property
-    def _lines(self):
-        """The changes as text. Both changes of a categorical column, "region: south -> north"."""
+    def _columns(self):
+        """The changes of each column: list of lists. A change of category changes two features."""
         columns = {}
         for change in self.changes:
             key = change.name.column if change._is_level else change.feature
             columns.setdefault(key, []).append(change)
-        return [_line(changes) for changes in columns.values()]
+        return list(columns.values())
+
+    @property
+    def _lines(self):
+        """The changes as text. Both changes of a categorical column, "region: south -> north"."""
+        return [_line(changes) for changes in self._columns]
 
     def __str__(self):
         return "\n".join([self._heading, *(f"  {line}" for line in self._lines)])
@@ -125,6 +147,17 @@ def _line(changes):
         return str(changes[0])
     before, after = sorted(changes, key=lambda change: change.after)
     return f"{printable(before.name.column)}: {before.name.level} -> {after.name.level}"
+
+
+def _values(changes):
+    """Return the name of a changed column, its values before and after, and the cost."""
+    cost = sum(change.cost for change in changes)
+    first = changes[0]
+    if not first._is_level:
+        before, after = (value_text(first.name, x) or x for x in (first.before, first.after))
+        return str(first.name), before, after, cost
+    levels = {change.after: change.name.level for change in changes}
+    return printable(first.name.column), levels.get(0.0), levels.get(1.0), cost
 
 
 def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observed", spreads=None):
@@ -174,10 +207,14 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     several leaves have the same cost, the one with the lowest number is chosen.
 
     If each test on the path has one feature, the nearest values that pass all tests are found
-    exactly, to the next float. Otherwise they are the solution of a small linear program, which
-    HiGHS solves. Its sums keep a margin of about 1e-9 scales from their thresholds, and a larger
-    one if rounding requires it:
-    every answer is checked by routing the changed row.
+    exactly. Otherwise they are the solution of a small linear program, which HiGHS solves. Its sums
+    keep a margin of about 1e-9 scales from their thresholds, and a larger one if rounding requires
+    it.
+
+    New values are then rounded to the number of decimals of the column, as far as it is known from
+    the row and the range of the fitted rows. Other values are rounded so that the cost grows by at
+    most a thousandth. Values have all their digits if the rounded ones do not lead to the cluster.
+    The printed numbers are those of the changed row, and every answer is checked by routing it.
 
     A column that had only integers in the fit (in a pipeline: a column of a DataFrame x with an
     integer dtype) changes by integers. Categories change as a whole: a column keeps one value
@@ -215,6 +252,7 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     if best is None:
         raise ValueError(f"No change of the row leads to {labels[k]}{limits.reason}.")
     _, _, found, reached = best
+    found, reached = _rounded(asked, tree, k, limits, found, reached)
     found = asked.as_read(found)
     shown = printable_names(names)
     changes = [
@@ -241,6 +279,38 @@ def _candidates(asked, tree, k, limits):
                 cost = sum(limits.cost(j, value) for j, value in found.items())
                 yield cost, leaf, found, reached
                 break
+
+
+def _rounded(asked, tree, k, limits, found, reached):
+    """Round new values, if the changed row still reaches cluster k.
+
+    Parameters
+    ----------
+    asked, tree, k, limits
+        The row, the tree, the cluster and the limits of values.
+    found : dict of float, new values by feature
+    reached : int, the leaf that they lead to
+
+    Returns
+    -------
+    found, reached
+        Those of the first rounded values that lead to the cluster, or the given ones.
+    """
+    kept = limits.is_category | limits.is_integer | limits.is_date
+    most = (1 + limits.slack) * sum(
+        limits.cost(j, found[j]) for j in found if not limits.has_unit[j]
+    )
+    for n_more in _MORE_DECIMALS:
+        for is_beyond in (False, True):
+            values = {
+                j: value if kept[j] else limits.rounded(j, value, n_more, is_beyond=is_beyond)
+                for j, value in found.items()
+            }
+            cost = sum(limits.cost(j, values[j]) for j in found if not limits.has_unit[j])
+            leaf = reached if values == found else asked.leaf_of(values)
+            if cost <= most and tree.leaf_label[leaf] == k:
+                return {j: x for j, x in values.items() if x != limits.values[j]}, leaf
+    return found, reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,6 +373,11 @@ class Limits:
     is_integer : bool array of shape (n_features,), features that change by integers
     groups : list of (list of int, bool)
         Features of each column of categories, and whether one of them must be 1.
+    decimals : int array of shape (n_features,)
+        Number of decimals of the values of each feature, if `has_unit`.
+    has_unit : bool array of shape (n_features,), whether all known values have few decimals
+    slack : float, largest increase of the cost by rounding features without a unit, as a share
+    is_date : bool array of shape (n_features,), dates and times of day
     reason : str, the end of the error message if no change is possible
     """
 
@@ -312,6 +387,10 @@ class Limits:
     scales: np.ndarray
     is_integer: np.ndarray
     groups: list
+    decimals: np.ndarray
+    has_unit: np.ndarray
+    slack: float
+    is_date: np.ndarray
     reason: str = ""
 
     @classmethod
@@ -346,8 +425,37 @@ class Limits:
         reason = " with these features fixed and within these bounds" if fixed or given else ""
         if observed is not None and not reason:
             reason = " within the observed range of each column; bounds=None removes these limits"
+        known = getattr(asked.model, "_column_range", None)
+        decimals, has_unit = _decimals(known, values)
+        slack = _SLACK if known is not None else _NO_SLACK
+        is_date = np.array([bool(getattr(getattr(n, "reader", None), "steps", ())) for n in names])
+        more = is_date, reason
         is_integer = _integers(asked, values)
-        return cls(values, low, high, scales, is_integer, groups, reason)
+        return cls(values, low, high, scales, is_integer, groups, decimals, has_unit, slack, *more)
+
+    def rounded(self, j, value, n_more, *, is_beyond):
+        """Return a new value of feature j with its number of decimals.
+
+        Parameters
+        ----------
+        j : int
+        value : float
+        n_more : int
+            Number of further decimals, if the feature may have any.
+        is_beyond : bool
+            Whether to round away from the value of the given row, instead of to the nearest number.
+        """
+        decimals = int(self.decimals[j])
+        if not self.has_unit[j]:
+            step = abs(value - self.values[j]) or self.scales[j]
+            decimals = n_more - math.floor(math.log10(max(_SLACK * step, sys.float_info.min)))
+        direction = math.copysign(1.0, value - self.values[j])
+        short = round(value, decimals)
+        if is_beyond and direction * (short - value) < 0:
+            short = round(short + direction * 10.0**-decimals, decimals)
+        is_allowed = self.low[j] <= short <= self.high[j]
+        end = self.high[j] if direction > 0 else self.low[j]
+        return short if is_allowed or math.isclose(short, end) else value
 
     def cost(self, j, value):
         """Return the cost of a new value of feature j.
@@ -374,6 +482,19 @@ def _is_fixed(name, value):
         return True
     reader = getattr(name, "reader", None)
     return reader is not None and not reader.has_cells
+
+
+def _decimals(observed, values):
+    """Return the number of decimals of the columns, and whether they have few decimals.
+
+    They are those of the given row and of the smallest and largest fitted values, if these are
+    known.
+    """
+    decimals, has_unit = np.zeros(len(values), dtype=int), np.zeros(len(values), dtype=bool)
+    for j in range(len(values) if observed is not None else 0):
+        decimals[j] = max(n_decimals(x) for x in (*observed[:, j], values[j]))
+        has_unit[j] = decimals[j] <= MOST_DECIMALS
+    return decimals, has_unit
 
 
 def _integers(asked, values):
@@ -497,10 +618,12 @@ def _programs(sums, low, high, limits):
     low, high = low[features], high[features]
     least = np.where(is_category, np.maximum(low, 0.0), low)
     most = np.where(is_category, np.minimum(high, 1.0), high)
-    steps = Bounds(
-        np.append((least - values) / unit, np.zeros(n)),
-        np.append((most - values) / unit, np.full(n, np.inf)),
-    )
+    down, up = (least - values) / unit, (most - values) / unit
+    # HiGHS finds no solution, or half a step, if bounds of an integer variable are not integers.
+    down, up = np.where(is_integer, np.ceil(down), down), np.where(is_integer, np.floor(up), up)
+    if np.any(down > up):
+        return
+    steps = Bounds(np.append(down, np.zeros(n)), np.append(up, np.full(n, np.inf)))
     one = sp.identity(n, format="csr")
     sizes = LinearConstraint(sp.block_array([[one, -one], [-one, -one]]), ub=np.zeros(2 * n))
     columns = [

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..columns.names import levels_of, levels_text, printable, set_text
@@ -26,7 +25,13 @@ from ..export.format import (
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import decision_paths
 from ..plot.explained import plot_decision_path, plot_image_path
-from ..report import cluster_names, terms_at, tolerances
+from ..report import (
+    cluster_names,
+    decimals_of_columns,
+    intervals,
+    known_of_test,
+    terms_at,
+)
 from ..tree import tree_of
 from ..tree.conditions import Bound, level_sets
 
@@ -92,10 +97,12 @@ def explain(model, x, feature_names=None, *, scaled=False):
     levels = levels_of(model, names)
     facts = _Facts(names, levels, level_sets(tree, levels))
     labels = cluster_names(model)
-    allowed = _tolerances(model, tree, terms)
+    decimals = decimals_of_columns(model, tree)
+    limits = intervals(tree, getattr(model, "split_sides_", None), decimals)
+    known = cache(lambda node: known_of_test(terms(node), limits[node], decimals))
     paths = decision_paths(model, table)
     found = [
-        _explanation(tree, path, terms, facts, labels, allowed, row)
+        _explanation(tree, path, terms, facts, labels, known, row)
         for path, row in zip(paths, _row_names(x, len(paths)), strict=True)
     ]
     if len(found) == 1:
@@ -113,31 +120,18 @@ def _row_names(x, n):
     return [getattr(x, "name", None)] if n == 1 else list(range(n))
 
 
-def _tolerances(model, tree, terms):
-    """Return the tolerances of the tests of one feature; see `tao_cluster.report.tolerances`."""
-    counts = getattr(model, "node_counts_", np.zeros(tree.n_nodes))
-    gaps = getattr(model, "split_gaps_", None)
-
-    def node_of(i):
-        return {"terms": terms(i), "count": float(counts[i])}
-
-    return tolerances(tree, node_of, gaps, has_sums=False)
-
-
-def _explanation(tree, path, terms, facts, labels, allowed, row):
-    tests = tuple(
-        _test(tree, node, path, terms(node), facts, allowed.get(node)) for node in path.totals
-    )
+def _explanation(tree, path, terms, facts, labels, known, row):
+    tests = tuple(_test(tree, node, path, terms(node), facts, known(node)) for node in path.totals)
     label = int(tree.leaf_label[path.leaf])
     return Explanation(tests, path.leaf, label, labels[label], path.values, row)
 
 
-def _test(tree, node, path, terms, facts, tolerance):
+def _test(tree, node, path, terms, facts, known):
     terms = [Contribution(**term, value=float(path.values[0, term["feature"]])) for term in terms]
     terms.sort(key=lambda term: -abs(term.product))  # a stable sort: ties stay sorted by effect
     total, threshold = path.totals[node], float(tree.threshold[node])
     fact = facts.text(node, path.values, is_left=total <= threshold)
-    return PathTest(node, tuple(terms), total, threshold, tolerance, fact)
+    return PathTest(node, tuple(terms), total, threshold, **known, fact=fact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,9 +234,11 @@ class PathTest:
     total : float
         The weighted sum, computed in the same order of terms as in `predict`.
     threshold : float
-    tolerance : float
-        Largest difference between the threshold of a test of one feature and the number shown for
-        it; None if it is unknown.
+    between : pair of float or None
+        Nearest fitted values below and above the threshold: values of the feature of a test of one
+        feature, and sums of other tests. They are None if they are unknown.
+    decimals : int or None
+        Number of decimals of the fitted values of the feature of a test of one feature.
     fact : str or None
         The outcome of a test on the levels of a categorical column, such as "plan is gold" or
         "plan is free, not in {gold, silver}"; None for other tests.
@@ -252,7 +248,8 @@ class PathTest:
     contributions: tuple[Contribution, ...]
     total: float
     threshold: float
-    tolerance: float | None = None
+    between: Sequence = (None, None)
+    decimals: int | None = None
     fact: str | None = None
 
     @property
@@ -328,7 +325,8 @@ class PathTest:
     def _of_one_feature(self):
         """Return a test of one feature as text, such as "a = 3 > 2"."""
         (term,) = self.contributions
-        compared = comparison_text(term.name, term.value, self.bound, _PRECISION, self.tolerance)
+        limit = self.bound, _PRECISION, self.between, self.decimals
+        compared = comparison_text(term.name, term.value, *limit)
         return f"{tested_name(term.name)} = {compared}"
 
 
@@ -373,6 +371,10 @@ class Explanation:
             "cluster": self.cluster,
             "name": self.name,
         }
+
+    def to_frame(self):
+        """Return a pandas DataFrame with one line per test; see :meth:`Explanations.to_frame`."""
+        return Explanations([self], [0 if self.row is None else self.row]).to_frame()
 
     def plot(self, title=None, *, image_shape=None):
         """Draw the tests below each other, each with its terms, their sum and the threshold.

@@ -9,6 +9,7 @@ from .dataframe import from_dict, to_dataframe, to_dict
 from .dot import to_dot
 from .format import Indicator
 from .onnx import to_onnx
+from .query import to_query
 from .sql import to_sql
 from .text import to_rules, to_text
 
@@ -19,6 +20,7 @@ __all__ = [
     "to_dict",
     "to_dot",
     "to_onnx",
+    "to_query",
     "to_rules",
     "to_sql",
     "to_text",

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from ..columns.dialects import DIALECTS
 from ..columns.names import Indicator, levels_text, printable
 from ..tree.conditions import Bound
+from .digits import bound_text, exact_text, is_rounded_up, number_text, short_text, sum_texts
 
 _CONSTRAINTS = {
     "precision": [Interval(Integral, 1, 17, closed="both")],  # 17 digits identify a float64
@@ -24,7 +25,6 @@ _CONSTRAINTS = {
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
 _NEGATIVE_SIGN = re.compile(r"(?<= )-(?=[\d.])")  # of a number, unlike the hyphens of a date
-_EXTRA_DIGITS = 3  # a bound has up to 3 digits more than `precision`, if that makes it exact
 _MOST_DIGITS = 15  # different decimal numbers of up to 15 digits are different float64
 _WEIGHT_DIGITS = 6  # significant digits of a sum of sample weights
 
@@ -86,7 +86,7 @@ def factor_of(name, shown, weight):
     return factor_name(name) if shown == weight else f"{factor_name(name)}/sd"
 
 
-def terms_text(terms, precision, max_terms=None):
+def terms_text(terms, precision, max_terms=None, weights=None):
     """Return the weighted sum of some terms, such as "0.5*a - 2*b", or "0" without terms.
 
     Parameters
@@ -97,16 +97,20 @@ def terms_text(terms, precision, max_terms=None):
         Significant digits of the weights.
     max_terms : int, optional
         Show only the first terms and the number of the others: "0.5*a + 3 more".
+    weights : list of str, optional
+        Texts of the weights, as :func:`.sum_texts` returns them.
     """
     if not terms:
         return "0"
     shown = terms[:max_terms]
+    if weights is None:
+        weights = [number_text(term["shown"], precision) for term in shown]
     text = ""
-    for term in shown:
-        weight = term["shown"]
-        sign = ("" if weight >= 0 else "-") if not text else (" + " if weight >= 0 else " - ")
-        factor = "" if abs(weight) == 1 else f"{number_text(abs(weight), precision)}*"
-        text += f"{sign}{factor}{factor_of(term['name'], weight, term['weight'])}"
+    for term, weight in zip(shown, weights, strict=False):
+        size = weight.removeprefix("-")
+        sign = ("" if size == weight else "-") if not text else (" + " if size == weight else " - ")
+        factor = "" if size == "1" else f"{size}*"
+        text += f"{sign}{factor}{factor_of(term['name'], term['shown'], term['weight'])}"
     hidden = len(terms) - len(shown)
     return text + (f" + {hidden} more" if hidden else "")
 
@@ -130,10 +134,28 @@ def condition_text(node, precision, max_terms=None, *, is_left=True):
         listed = levels["is_left"] == is_left
         return levels_text(levels["column"], levels["names"], is_listed=listed)
     if len(node["terms"]) == 1:
-        name, tolerance = node["terms"][0]["name"], node["tolerance"]
-        return bounds_text(name, [bound_of(node, is_left)], precision, [tolerance])
-    total = sum_text(node, precision, max_terms)
-    return f"{total} {'<=' if is_left else '>'} {threshold_text(node, precision)}"
+        return bounds_text([node], [bound_of(node, is_left)], precision)
+    return sum_bounds_text([node], [is_left], precision, max_terms)
+
+
+def sum_bounds_text(nodes, sides, precision, max_terms=None):
+    """Return one or two bounds of a weighted sum as text: "0.5*a - 2*b > 3".
+
+    Parameters
+    ----------
+    nodes : list of dict
+        Decision nodes of a report that test the same sum.
+    sides : list of bool
+        Whether each test sends the rows to the left.
+    precision, max_terms
+        As for :func:`terms_text`.
+    """
+    weights, limits = sum_texts(nodes, precision)
+    total = terms_text(nodes[0]["terms"], precision, max_terms, weights)
+    if len(nodes) == 1:
+        return f"{total} {'<=' if sides[0] else '>'} {limits[0]}"
+    limit = dict(zip(sides, limits, strict=True))
+    return f"{limit[False]} < {total} <= {limit[True]}"
 
 
 def condition_parts(node, precision, *, is_left=True):
@@ -160,17 +182,6 @@ def minus_signs(text):
 def more_text(n, counted="feature"):
     """Return the text that counts features, or words, that are not shown: "3 more features"."""
     return f"{n} more {counted}{'s' if n != 1 else ''}"
-
-
-def sum_text(node, precision, max_terms=None):
-    """Return the weighted sum of a node, with enough digits to separate its rows correctly."""
-    digits = weight_digits(node["threshold"], node["tolerance"], precision)
-    return terms_text(node["terms"], digits, max_terms)
-
-
-def threshold_text(node, precision):
-    """Return the threshold of a weighted sum as text, rounded within the tolerance of the node."""
-    return near_number(node["threshold"], precision, node["tolerance"] or math.inf)
 
 
 def bound_of(node, is_left=True):
@@ -202,22 +213,22 @@ def edge_signs(node):
     return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
 
 
-def bounds_text(name, bounds, precision, tolerances):
+def bounds_text(nodes, bounds, precision):
     """Return one or two bounds of a feature as text: "a >= 2", "2 <= a < 5".
 
     Parameters
     ----------
-    name : str
+    nodes : list of dict
+        Decision nodes of a report that test the feature.
     bounds : list of Bound
-        At most one upper and one lower bound.
+        The bound at each node: at most one upper and one lower bound.
     precision : int
         Significant digits; a bound gets up to three more if these make it exact.
-    tolerances : list of float or None
-        Largest difference between each bound and the number shown for it.
     """
+    name = nodes[0]["terms"][0]["name"]
     shown = [
-        _shown_bound(name, bound, precision, tolerance)
-        for bound, tolerance in zip(bounds, tolerances, strict=True)
+        _shown_bound(name, bound, precision, node["between"], node["decimals"])
+        for node, bound in zip(nodes, bounds, strict=True)
     ]
     if len(bounds) == 1:
         ((sign, limit),) = shown
@@ -226,33 +237,15 @@ def bounds_text(name, bounds, precision, tolerances):
     return f"{low} {below.replace('>', '<')} {tested_name(name)} {above} {high}"
 
 
-def _shown_bound(name, bound, precision, tolerance):
-    """Return the sign of a bound and its value as text, with an error of at most the tolerance."""
+def _shown_bound(name, bound, precision, between, decimals):
+    """Return the sign of a bound and its value as text; see :func:`.bound_text`."""
     if _steps(name):
-        bound = _rounded_date(name, bound, tolerance)
+        bound = _rounded_date(name, bound, between)
         return bound.sign, value_text(name, bound.value)
-    return bound.sign, limit_text(bound, tolerance, precision)
+    return bound.sign, bound_text(bound, between, precision, decimals)
 
 
-def limit_text(bound, tolerance, precision):
-    """Return the number of a bound as text; all displays of a test show this text.
-
-    The parameters are those of :func:`bounds_text`, for one bound.
-    """
-    side = 1 if _is_rounded_up(bound) else -1
-    return bound_number(bound.value, precision, tolerance or math.inf, side)
-
-
-def _is_rounded_up(bound):
-    """Return whether a bound is rounded up, so that rows at the bound stay on their side.
-
-    An inclusive upper bound is rounded up and a strict one down, and a lower bound the other way
-    round.
-    """
-    return bound.is_upper != bound.is_strict
-
-
-def _rounded_date(name, bound, tolerance, value=None):
+def _rounded_date(name, bound, between, value=None):
     """Round a bound to a whole day or, if that is too far away, to a whole hour, minute or second.
 
     If the bound is not a whole number of such units, its comparison also changes between strict and
@@ -264,18 +257,18 @@ def _rounded_date(name, bound, tolerance, value=None):
     name : str with the attribute `reader`
         Name of a feature whose reader (Date or Clock) converts numbers to dates or times of day.
     bound : Bound
-    tolerance : float or None
-        Largest difference between the bound and the date; None for any difference. It does not
-        apply to whole seconds.
+    between : pair of float or None
+        Nearest values of rows below and above the bound; None if they are unknown. Dates are
+        between them, except for whole seconds.
     value : float, optional
         A value that satisfies the bound. A unit is skipped if the value does not satisfy the
         rounded bound, except for the last unit (seconds).
     """
-    # The tolerance can be just below the distance to the nearest row (0.999 times it). A date
-    # exactly at that row is allowed, since the comparison changes with the rounding (x <= bound to
-    # x < date).
-    near = 1.01 * (tolerance or math.inf)
-    turn = math.ceil if _is_rounded_up(bound) else math.floor
+    # A date at the nearest row is allowed, since the comparison changes with the rounding (x <=
+    # bound to x < date).
+    next_row = between[is_rounded_up(bound)]
+    near = math.inf if next_row is None else 1.001 * abs(next_row - bound.value)
+    turn = math.ceil if is_rounded_up(bound) else math.floor
     for step in _steps(name):
         n_steps = bound.value / step
         if abs(n_steps - round(n_steps)) < 1e-6:  # an integer up to rounding
@@ -294,7 +287,7 @@ def value_text(name, value):
     return (name.reader.text(value) or repr(value)) if _steps(name) else ""
 
 
-def comparison_text(name, value, bound, precision, tolerance):
+def comparison_text(name, value, bound, precision, between, decimals=None):
     """Return how the value of a feature compares with its bound: "3 > 2.5".
 
     Parameters
@@ -305,13 +298,13 @@ def comparison_text(name, value, bound, precision, tolerance):
     bound : Bound, which the value satisfies
     precision : int
         Least number of significant digits of numbers.
-    tolerance : float or None
-        Largest difference between the bound and the text for it.
+    between, decimals
+        As for :func:`.bound_text`.
     """
     if _steps(name):
-        bound = _rounded_date(name, bound, tolerance, value)
+        bound = _rounded_date(name, bound, between, value)
         return f"{value_text(name, value)} {bound.sign} {value_text(name, bound.value)}"
-    shown = limit_text(bound, tolerance, precision)
+    shown = bound_text(bound, between, precision, decimals)
     value, limit = comparable_texts(value, bound.value, bound.sign, precision, shown)
     return f"{value} {bound.sign} {limit}"
 
@@ -334,7 +327,9 @@ def change_text(name, before, after, precision):
         unit = name.reader.unit.split(" ")[0]  # "days" of "days since 2020-01-31"
         step = f"{step} {unit.removesuffix('s') if abs(after - before) == 1 else unit}"
     else:
-        texts = comparable_texts(before, after, ">" if before > after else "<", precision)
+        # The new value has all its digits, so that the printed number leads to the cluster.
+        shown = exact_text(after, precision)
+        texts = comparable_texts(before, after, ">" if before > after else "<", precision, shown)
     return f"{tested_name(name)} {texts[0]} -> {texts[1]} ({step})"
 
 
@@ -387,67 +382,6 @@ def count_text(part):
     return text if weight is None else f"{text}, weight {number_text(weight, _WEIGHT_DIGITS)}"
 
 
-def number_text(number, precision):
-    """Return a number with `precision` significant digits, but with all digits before the point."""
-    if 10**precision <= abs(number) < 1e15:
-        return f"{number:.0f}"
-    return f"{number:.{precision}g}"
-
-
-def bound_number(number, precision, tolerance=math.inf, side=0):
-    """Return the text of a bound: exact if up to three more digits suffice, else rounded.
-
-    A rounded text has as many digits, at least `precision`, as the tolerance requires.
-
-    Parameters
-    ----------
-    number : float
-    precision : int
-        Least number of significant digits.
-    tolerance : float
-        Largest difference between the number and its text.
-    side : {0, 1, -1}
-        Direction of rounding: 1 up, -1 down, 0 to the nearest. It is ignored if the tolerance is
-        infinite.
-    """
-    for digits in range(precision, precision + _EXTRA_DIGITS + 1):
-        text = number_text(number, digits)
-        if math.isclose(float(text), number, rel_tol=1e-12):
-            return text
-    return near_number(number, precision, tolerance, side if tolerance < math.inf else 0)
-
-
-def near_number(number, precision, tolerance, side=0):
-    """Return a number as text with the fewest digits that keep its error within the tolerance.
-
-    It has at least `precision` significant digits.
-
-    Parameters as for :func:`bound_number`.
-    """
-    if not math.isfinite(number):  # a sum of weights can overflow
-        return repr(number)
-    for digits in range(precision, _MOST_DIGITS + 1):
-        text = number_text(number, digits)
-        if side * (float(text) - number) < 0:
-            unit = 10.0 ** (math.floor(math.log10(abs(number))) + 1 - digits)
-            text = number_text(float(text) + side * unit, digits)
-        if abs(float(text) - number) <= tolerance and side * (float(text) - number) >= 0:
-            return text
-    return repr(number)
-
-
-def weight_digits(threshold, tolerance, precision):
-    """Return the number of significant digits with which the weights of a sum are shown.
-
-    The rounding error of the shown sum stays within ten times the tolerance of the threshold. More
-    digits are needed if the threshold is large compared with the variation of the sum.
-    """
-    if not tolerance or not threshold or not math.isfinite(tolerance):
-        return precision
-    needed = math.ceil(math.log10(abs(threshold)) - math.log10(tolerance)) - 1
-    return min(max(precision, needed), _MOST_DIGITS)
-
-
 def decimals_of(total, threshold, largest, compare, precision):
     """Return the number of decimals that show on which side of the threshold a sum lies.
 
@@ -487,12 +421,12 @@ def comparable_texts(value, limit, sign, precision, shown=None):
         way.
     """
     for digits in range(precision, _MOST_DIGITS if shown else 0):
-        text = bound_number(value, digits)
+        text = short_text(value, digits)
         is_same = _COMPARISONS[sign](value, float(shown))
         if is_same and _compare_alike(value, limit, sign, float(text), float(shown)):
             return text, shown
     for digits in range(precision, _MOST_DIGITS):
-        texts = bound_number(value, digits), bound_number(limit, digits)
+        texts = short_text(value, digits), short_text(limit, digits)
         if _compare_alike(value, limit, sign, *map(float, texts)):
             return texts
     return repr(value), repr(limit)

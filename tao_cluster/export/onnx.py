@@ -1,17 +1,22 @@
 """Trees as ONNX models."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._utils.optional import import_optional
+from .._utils.warnings import warn
 from ..columns.names import Indicator, Numeric
 from ..columns.view import shown
 from ..tree import tree_of
+from ..tree.conditions import Bound
 
 _OPSET = 17
+_FLOAT32 = 2.0**-24  # largest relative error of a number that is rounded to float32
 _IR_VERSION = 8  # file format of the first ONNX release with opset 17: old runtimes read it
 
 
-def to_onnx(tree, *, dtype="float32"):
+def to_onnx(tree, *, dtype="auto"):
     """Return the tree as an ONNX model that predicts the clusters of batches of rows.
 
     Parameters
@@ -19,8 +24,10 @@ def to_onnx(tree, *, dtype="float32"):
     tree : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
         For a pipeline, the input of the model has the raw columns that the steps use, in their
         order.
-    dtype : {"float32", "float64"} or numpy dtype, default="float32"
-        Type of the input. The model computes in float64 in either case, as `predict` does.
+    dtype : {"auto", "float32", "float64"} or numpy dtype, default="auto"
+        Type of the input. "auto" is float32 if the fitted rows reach the same leaves after their
+        values are rounded to float32, or if no fitted rows are known. Otherwise it is float64. The
+        model computes in float64 in either case, as `predict` does.
 
     Returns
     -------
@@ -36,12 +43,22 @@ def to_onnx(tree, *, dtype="float32"):
     ValueError
         If `dtype` is another type, or if a pipeline encodes categories or imputes missing values.
 
+    Warns
+    -----
+    UserWarning
+        If "auto" chooses float64, or if `dtype` is float32 although float32 values do not separate
+        the fitted rows. Examples are columns of seconds since 1970, Julian dates, and coordinates
+        in metres.
+
     Notes
     -----
-    The model evaluates all tests as one matrix product in float64. The runtime chooses the order of
-    summation, so a row within rounding error of an oblique threshold may get another label than
-    from `predict`. Axis-aligned trees give the same labels for all rows. The model stores one
-    number per test and feature, and one per test and leaf: a tree of 10 001 nodes takes 100 MB.
+    The model evaluates all tests as one matrix product in float64. With float64 input, the labels
+    of an axis-aligned tree are those of `predict` for all rows. In an oblique tree, a row within
+    rounding error of a threshold may get another label, because the runtime chooses the order of
+    summation. With float32 input and `dtype="auto"`, the fitted rows get their labels; another row
+    may get another label if rounding its values to float32 moves it across a threshold. The model
+    stores one number per test and feature, and one per test and leaf: a tree of 10 001 nodes takes
+    100 MB.
 
     Examples
     --------
@@ -53,13 +70,11 @@ def to_onnx(tree, *, dtype="float32"):
     ['label']
     """
     onnx = import_optional("onnx", "to_onnx", 'pip install "tao-cluster[onnx]"')
-    tree, names = shown(tree)
-    helper, tree = onnx.helper, tree_of(tree)
+    model, names = shown(tree)
+    helper, tree = onnx.helper, tree_of(model)
     _check_numbers(names)
-    dtype = np.dtype(dtype)
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
-    arrays = _arrays(tree)
+    dtype, threshold = _input_type(dtype, model, tree)
+    arrays = _arrays(replace(tree, threshold=threshold))
     double = onnx.TensorProto.DOUBLE
     steps = [
         ("Gather", ["X", "features"], "used", {"axis": 1}),
@@ -94,6 +109,61 @@ def to_onnx(tree, *, dtype="float32"):
     )
     onnx.checker.check_model(model)
     return model
+
+
+def _input_type(dtype, model, tree):
+    """Return the type of the input, and the thresholds of the nodes for this type."""
+    is_auto = isinstance(dtype, str) and dtype == "auto"
+    kind = np.dtype("float32" if is_auto else dtype)
+    if kind not in (np.float32, np.float64):
+        raise ValueError(f'dtype must be "auto", float32 or float64, got {kind}.')
+    if kind == np.float64:
+        return kind, tree.threshold
+    threshold = _float32_thresholds(model, tree)
+    if threshold is not None:
+        return kind, threshold
+    reason = "values rounded to float32 do not separate the fitted rows"
+    if is_auto:
+        warn(f"The input X of the ONNX model is float64, because {reason}.")
+        return np.dtype(np.float64), tree.threshold
+    warn(f'The ONNX model gives other labels than predict: {reason}. Use dtype="float64".')
+    return kind, tree.threshold
+
+
+def _float32_thresholds(model, tree):
+    """Return thresholds that separate the fitted rows after their values are rounded to float32.
+
+    Returns
+    -------
+    float64 array of shape (n_nodes,), or None
+        Those of the tree where they do. The result is None if other thresholds do not, either.
+    """
+    threshold = tree.threshold.copy()
+    sides, observed = (getattr(model, name, None) for name in ("split_sides_", "_column_range"))
+    if sides is None or observed is None:
+        return threshold
+    with np.errstate(over="ignore"):  # large values become infinite
+        rounded_sides = np.asarray(sides).astype(np.float32).astype(np.float64)
+    for node in tree.decision_nodes:
+        indices, weights = tree.split(node)
+        low, high = rounded_sides[node] if len(indices) == 1 else sides[node]
+        low, high = -np.inf if np.isnan(low) else low, np.inf if np.isnan(high) else high
+        if len(indices) == 1:
+            bound = Bound.from_test(indices[0], weights[0], threshold[node])
+            limits = bound.value, float(np.float32(bound.value))
+            fitting = [
+                x for x in limits if (low <= x < high if bound.is_upper else low < x <= high)
+            ]
+            if not fitting:
+                return None
+            if fitting[0] != bound.value:
+                threshold[node] = weights[0] * fitting[0]
+        elif len(indices):
+            size = np.abs(observed[:, indices]).max(axis=0)
+            change = _FLOAT32 * (np.abs(weights) @ size)
+            if not low + change <= threshold[node] < high - change:
+                return None
+    return threshold
 
 
 def _check_numbers(names):

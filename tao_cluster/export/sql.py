@@ -119,7 +119,7 @@ def _check_unique(names, used):
     tested = [names[j] for j in used]
     times, alike = Counter(names), {}
     for name in names:
-        column = _column(name)
+        column = column_of(name)
         alike.setdefault(column.lower(), set()).add(column)
     for name in tested:
         if times[name] > 1 and isinstance(name, Indicator) and name.value is None:
@@ -131,7 +131,7 @@ def _check_unique(names, used):
             raise ValueError(
                 f"{times[name]} columns have the name {name!r}; SQL needs distinct names."
             )
-        same = sorted(alike[_column(name).lower()])
+        same = sorted(alike[column_of(name).lower()])
         if len(same) > 1:
             raise ValueError(
                 f"The names of the columns {same[0]!r} and {same[1]!r} differ only by case, which "
@@ -139,7 +139,7 @@ def _check_unique(names, used):
             )
 
 
-def _column(name):
+def column_of(name):
     """Return the name of the raw column that a feature is computed from."""
     return name.raw if isinstance(name, Indicator | Numeric) else str(name)
 
@@ -198,7 +198,7 @@ class _Writer:
     def _cell(self, name):
         """Return the SQL expression of a raw cell, converted as the reader of the column does."""
         prefix = "" if self.table is None else f"{dialects.identifier(self.table, self.dialect)}."
-        cell = prefix + dialects.identifier(_column(name), self.dialect)
+        cell = prefix + dialects.identifier(column_of(name), self.dialect)
         reader = getattr(name, "reader", None)
         if reader is None or isinstance(reader, Level):
             return cell
@@ -218,7 +218,7 @@ class _Writer:
         """
         if not names:
             return "1 = 0"
-        values, is_rest = _union(names)
+        values, is_rest = union_of_levels(names)
         has_missing = any(name.has_missing for name in names) == is_listed
         is_rest = is_rest == is_listed
         reader, cell = names[0].reader, self._cell(names[0])
@@ -236,7 +236,7 @@ class _Writer:
         return test
 
 
-def _union(names):
+def union_of_levels(names):
     """Return the set of values of a column for which one of some levels is present.
 
     Returns

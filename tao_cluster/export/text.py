@@ -10,8 +10,7 @@ from .format import (
     check_options,
     condition_text,
     rows_text,
-    sum_text,
-    threshold_text,
+    sum_bounds_text,
 )
 
 _BAR, _MOST_BARS = "|    ", 30
@@ -200,12 +199,5 @@ def _premise(pair, nodes, precision, max_terms):
     """Return the text of one or two conditions on the same feature or weighted sum."""
     tests = [nodes[condition.node] for condition in pair]
     if len(tests[0]["terms"]) == 1:
-        name = tests[0]["terms"][0]["name"]
-        tolerances = [test["tolerance"] for test in tests]
-        return bounds_text(name, [c.bound for c in pair], precision, tolerances)
-    total = sum_text(tests[0], precision, max_terms)
-    limit = {c.is_left: threshold_text(nodes[c.node], precision) for c in pair}
-    if len(pair) == 2:
-        return f"{limit[False]} < {total} <= {limit[True]}"
-    ((is_left, threshold),) = limit.items()
-    return f"{total} {'<=' if is_left else '>'} {threshold}"
+        return bounds_text(tests, [c.bound for c in pair], precision)
+    return sum_bounds_text(tests, [c.is_left for c in pair], precision, max_terms)

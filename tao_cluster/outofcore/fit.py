@@ -251,7 +251,7 @@ def _store(model, state, source, free_centers, free_cost):
     model.tree_ = tree
     model.node_counts_ = statistics.counts(tree)
     model.node_rows_ = tree.subtree_sums(statistics.n_rows).astype(np.int64)
-    model.split_stds_, model.split_gaps_ = statistics.stds(tree), statistics.gaps(tree)
+    model.split_stds_, model.split_sides_ = statistics.stds(tree), statistics.sides(tree)
     importances = feature_importances(tree, statistics.costs, model.split_stds_)
     model.feature_importances_ = importances
     model.cluster_centers_ = _in_user_units(space, state.centers)

@@ -12,7 +12,7 @@ from ..solvers.exact import Candidate
 from ..solvers.exact import Rows as NodeRows
 from ..tree import Split, Tree
 from ..tree.routing import kernel_arrays, project
-from ..tree.split_statistics import rounded, stds_of, threshold_gaps, value_moments
+from ..tree.split_statistics import rounded, sides_of, stds_of, value_moments
 from .coreset import uniforms
 from .statistics import Sums, table
 from .thresholds import Bracket, best_thresholds, node_gains
@@ -329,7 +329,7 @@ class TreeStatistics(Sums):
     mass : float64 array of shape (n_nodes,), total weight of the rows of each leaf
     n_rows : float64 array of shape (n_nodes,), number of rows of each leaf
     costs : float64 array of shape (n_nodes, k), cost of the rows of each leaf at each centre
-    sums, squares, most, above
+    sums, squares, most, below, above
         Moments of the features of the tests over the rows of their nodes; see
         :func:`tao_cluster.tree.split_statistics.value_moments`.
     agreement : float64 array of shape (n_nodes, k), or None for trees without histograms
@@ -343,9 +343,10 @@ class TreeStatistics(Sums):
     sums: np.ndarray
     squares: np.ndarray
     most: np.ndarray
+    below: np.ndarray
     above: np.ndarray
     agreement: np.ndarray | None
-    combine: ClassVar = {"most": np.maximum, "above": np.minimum}
+    combine: ClassVar = {"most": np.maximum, "below": np.maximum, "above": np.minimum}
 
     def counts(self, tree):
         """Return the total weight of the rows of each node: float64 array of shape (n_nodes,)."""
@@ -355,18 +356,12 @@ class TreeStatistics(Sums):
         """Return the standard deviation of each feature of each test over the rows of its node."""
         counts = self.counts(tree)
         counts = counts / max(counts[0], np.finfo(float).tiny)
-        moments = (self.sums, self.squares, self.most, self.above)
+        moments = (self.sums, self.squares, self.most)
         return rounded(stds_of(tree, moments, counts, keeps_all=True))
 
-    def gaps(self, tree):
-        """Return the gap between each threshold of a single feature and the next larger value.
-
-        Returns
-        -------
-        float64 array of shape (n_nodes,)
-            Gaps in units of the features; NaN for other nodes.
-        """
-        return threshold_gaps(tree, self.above)
+    def sides(self, tree):
+        """Return the tested values next to each threshold; see `split_sides_` of an estimator."""
+        return sides_of(tree, self.below, self.above)
 
     def histograms(self):
         """Return the share of each free cluster in the weight of each leaf: array (n_nodes, k)."""

@@ -5,12 +5,12 @@ import scipy.sparse as sp
 
 from .._utils.matrices import ranges, spaced_rows
 from ..columns.names import Abbreviation, levels_of, printable
+from ..export.digits import threshold_text
 from ..export.format import (
     condition_parts,
     count_text,
     edge_signs,
     factor_name,
-    threshold_text,
     typeset,
 )
 from ..inspection.palette import SIGNED_STOPS, cluster_color, hex_color, text_color

@@ -43,7 +43,7 @@ FORMAT_VERSION = 1
 _FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError)
 
 # Attributes of every fitted estimator.
-_ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_stds_", "split_gaps_")
+_ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_stds_", "split_sides_")
 _NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_")
 _FITTED = {"tree_", "_space", "n_features_in_", "node_rows_", *_NUMBERS, *_ARRAYS}
 
@@ -264,11 +264,26 @@ def _model(data):
     model = cls(**parameters)
     model._validate_params()
     effective_n_jobs(model.n_jobs)  # raises a ValueError for 0, which the constraints allow
+    if "split_gaps_" in attributes:
+        attributes["split_sides_"] = _sides(attributes["tree_"], attributes.pop("split_gaps_"))
     _check_fitted(attributes)
     set_attributes(model, attributes)
     if cls is ESTIMATORS["ExKMC"]:
         _check_growth(model)
     return model
+
+
+def _sides(tree, gaps):
+    """Return `split_sides_` from `split_gaps_`, which older files hold in its place.
+
+    A gap is the distance from the threshold of a test of one feature to the next row on the right.
+    """
+    sides = np.full((tree.n_nodes, 2), np.nan)
+    for node in np.flatnonzero(np.diff(tree.split_indptr) == 1):
+        weight = tree.split(node)[1][0]
+        bound, gap = tree.threshold[node] / weight, np.copysign(gaps[node], weight)
+        sides[node] = sorted((bound, bound + gap))
+    return sides
 
 
 # ---------------------------------------------------------------------- consistency
@@ -289,13 +304,7 @@ def _check_fitted(attributes):
     k = len(centers) if classes is None else len(classes)
     m = centers.shape[1] if space.has_embedding else tree.n_features
     _require(tree.leaf_label.max() < k, "the tree has a cluster without a centre")
-    shapes = ((k, m), (k, m), (tree.n_nodes,), (tree.n_nonzero,), (tree.n_nodes,))
-    for name, shape in zip(_ARRAYS, shapes, strict=True):
-        value = attributes[name]
-        fits = isinstance(value, np.ndarray) and value.dtype == np.float64
-        _require(fits and value.shape == shape, f"{name} must be numbers of shape {shape}")
-        fits = np.isfinite(value) if len(shape) == 2 else ~(value < 0)
-        _require(fits.all(), f"{name} must be finite, and only centres may be negative")
+    _check_arrays(attributes, tree, (k, m))
     for name in (*_NUMBERS, "best_lambda_"):
         value = attributes.get(name, 0)
         is_number = type(value) in (int, float) and not math.isnan(value)
@@ -328,6 +337,20 @@ def _check_fitted(attributes):
         if classes is not None:
             fits = fits and {*labels.tolist()} <= {*classes.tolist(), -1, None}
         _require(fits, f"{name} must be one known label per row")
+
+
+def _check_arrays(attributes, tree, of_centers):
+    """Check the arrays of every estimator; `of_centers` is the shape of the centres."""
+    shapes = (of_centers, of_centers, (tree.n_nodes,), (tree.n_nonzero,), (tree.n_nodes, 2))
+    for name, shape in zip(_ARRAYS, shapes, strict=True):
+        value = attributes[name]
+        fits = isinstance(value, np.ndarray) and value.dtype == np.float64
+        _require(fits and value.shape == shape, f"{name} must be numbers of shape {shape}")
+        if name != "split_sides_":
+            fits = np.isfinite(value) if len(shape) == 2 else ~(value < 0)
+            _require(fits.all(), f"{name} must be finite, and only centres may be negative")
+    sides = attributes["split_sides_"]
+    _require(not (sides[:, 0] > sides[:, 1]).any(), "split_sides_ must be in increasing order")
 
 
 def _require(condition, message):

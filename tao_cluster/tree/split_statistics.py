@@ -1,4 +1,6 @@
-"""Statistics of the tests of a tree: standard deviations, threshold gaps, feature importances."""
+"""Statistics of tests: standard deviations, values next to thresholds, feature importances."""
+
+import math
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,12 +21,12 @@ _ROUNDING = 1e-12  # a smaller saving, as a fraction of the cost, counts as zero
 
 
 def split_stds(tree, X, leaf_of_row, weight=None, n_jobs=1):
-    """Return the standard deviations of :func:`stds_and_gaps`."""
-    return stds_and_gaps(tree, X, leaf_of_row, weight, n_jobs)[0]
+    """Return the standard deviations of :func:`stds_and_sides`."""
+    return stds_and_sides(tree, X, leaf_of_row, weight, n_jobs)[0]
 
 
-def stds_and_gaps(tree, X, leaf_of_row, weight=None, n_jobs=1):
-    """Compute the standard deviation of each feature of each test, and the gap above thresholds.
+def stds_and_sides(tree, X, leaf_of_row, weight=None, n_jobs=1):
+    """Compute the standard deviations of the features of tests, and values next to thresholds.
 
     One pass over the rows updates the sums of all tests on the path to each row's leaf. Sums are
     taken relative to the first row of each node. If that row is so far from the others that digits
@@ -45,11 +47,11 @@ def stds_and_gaps(tree, X, leaf_of_row, weight=None, n_jobs=1):
     stds : float64 array of shape (n_nonzero,)
         Standard deviation of every feature of every test over the rows of the node, aligned with
         `tree.split_weights`. Exactly 0 if all values are equal, NaN at nodes without rows.
-    gaps : float64 array of shape (n_nodes,)
-        For a test of one feature, the distance from the threshold to the nearest row on the right,
-        in units of the feature. The threshold may be raised by less than that without moving a
-        row, so that a rounder number can be shown. NaN at leaves, at tests of several features, and
-        if no row goes right.
+    sides : float64 array of shape (n_nodes, 2)
+        The tested values next to the threshold: the largest one below it and the smallest one above
+        it. They are values of the feature for a test of one feature, and of w.x for other tests. A
+        threshold between them separates the rows alike, so that a rounder number can be shown. NaN
+        at leaves, and on a side without rows.
     """
     leaf_of_row = np.asarray(leaf_of_row, np.int32)
     weight = np.ones(len(leaf_of_row)) if weight is None else np.asarray(weight, np.float64)
@@ -67,7 +69,7 @@ def stds_and_gaps(tree, X, leaf_of_row, weight=None, n_jobs=1):
         _, squares, *_ = value_moments(tree, X, leaf_of_row, share, origin, n_jobs, about)
         stds = np.ldexp(np.sqrt(squares / mass), exponent)
     stds[np.isnan(origin)] = np.nan
-    return rounded(stds), threshold_gaps(tree, moments[3])
+    return rounded(stds), sides_of(tree, *moments[3:])
 
 
 def first_values(tree, X, leaf_of_row, share):
@@ -92,7 +94,7 @@ def first_values(tree, X, leaf_of_row, share):
 
 
 def value_moments(tree, X, leaf_of_row, share, origin, n_jobs=1, about=None):
-    """Compute sums from which :func:`stds_of` and :func:`threshold_gaps` are derived.
+    """Compute sums from which :func:`stds_of` and :func:`sides_of` are derived.
 
     Let z = (value - origin - shift) * scale, where value is that of a tested feature in a row. The
     results are sums, maxima and minima over the rows of the node. Results of disjoint sets of rows
@@ -101,7 +103,7 @@ def value_moments(tree, X, leaf_of_row, share, origin, n_jobs=1, about=None):
     Parameters
     ----------
     tree, X, leaf_of_row, n_jobs
-        As for :func:`stds_and_gaps`.
+        As for :func:`stds_and_sides`.
     share : float64 array of shape (n,)
         Weights as fractions of the total.
     origin : float64 array of shape (n_nonzero,)
@@ -114,25 +116,28 @@ def value_moments(tree, X, leaf_of_row, share, origin, n_jobs=1, about=None):
         Weighted sums of z and of z ** 2. Combine by adding.
     most : float64 array of shape (n_nonzero,)
         Maximum of abs(z). Combine by the maximum.
-    above : float64 array of shape (n_nodes,)
-        Least product weight * value above the threshold of a test of one feature, inf if there is
-        none. Combine by the minimum.
+    below, above : float64 arrays of shape (n_nodes,)
+        Largest tested value on the left and smallest one on the right, infinite without rows. The
+        tested value is w.x or, for a test of one feature, the value of the feature with the sign of
+        its weight. Combine by the maximum and by the minimum.
     """
     parts = list(fixed_parts(len(leaf_of_row)))
     sums, squares, most = np.zeros((3, len(parts), tree.n_nonzero))
     above = np.full((len(parts), tree.n_nodes), np.inf)
+    below = -above
     mean, inverse = (np.zeros(tree.n_nonzero), np.ones(tree.n_nonzero)) if about is None else about
     nodes = (tree.parent, tree.children_left, tree.split_indptr, tree.split_indices)
     terms = (tree.split_weights, origin, mean, inverse)
     n_columns = int(tree.split_indices.max(initial=-1)) + 1 if isinstance(X, tuple) else 0
 
     def add(p):
-        rows, out = parts[p], (sums[p], squares[p], most[p], above[p])
+        rows, out = parts[p], (sums[p], squares[p], most[p], below[p], above[p])
         given = leaf_of_row[rows], share[rows]
         _add_values(X, rows.start, *given, nodes, terms, np.zeros(n_columns), out)
 
     map_in_threads(add, range(len(parts)), n_threads(n_jobs, len(leaf_of_row)))
-    return sums.sum(axis=0), squares.sum(axis=0), most.max(axis=0), above.min(axis=0)
+    ends = below.max(axis=0), above.min(axis=0)
+    return sums.sum(axis=0), squares.sum(axis=0), most.max(axis=0), *ends
 
 
 def stds_of(tree, moments, mass, keeps_all=False):
@@ -151,7 +156,7 @@ def stds_of(tree, moments, mass, keeps_all=False):
     -------
     float64 array of shape (n_nonzero,), or None if some value has lost digits
     """
-    sums, squares, size, _ = moments
+    sums, squares, size, *_ = moments
     mass = _of_values(tree, mass)
     square, mean = squares / mass, sums / mass
     with np.errstate(over="ignore", invalid="ignore"):
@@ -177,7 +182,7 @@ def feature_importances(tree, leaf_costs, stds):
     leaf_costs : float64 array of shape (n_nodes, n_clusters)
         Summed cost of the rows of each leaf in each cluster; 0 at decision nodes.
     stds : float64 array of shape (n_nonzero,)
-        Standard deviations that :func:`stds_and_gaps` returns.
+        Standard deviations that :func:`stds_and_sides` returns.
 
     Returns
     -------
@@ -214,12 +219,14 @@ def rounded(stds):
     return np.array([float(f"{value:.{_DIGITS}g}") for value in stds])
 
 
-def threshold_gaps(tree, least):
-    """Compute the gaps of :func:`stds_and_gaps` from `above` of :func:`value_moments`."""
-    gaps, first = np.full(tree.n_nodes, np.nan), tree.split_indptr[:-1]
-    some = np.flatnonzero(np.isfinite(least))
-    gaps[some] = (least[some] - tree.threshold[some]) / np.abs(tree.split_weights[first[some]])
-    return gaps
+def sides_of(tree, below, above):
+    """Compute the sides of :func:`stds_and_sides` from two results of :func:`value_moments`."""
+    sides = np.column_stack([below, above])
+    sides[np.isinf(sides)] = np.nan
+    single = np.flatnonzero(np.diff(tree.split_indptr) == 1)
+    turned = single[tree.split_weights[tree.split_indptr[single]] < 0]
+    sides[turned] = -sides[turned, ::-1]
+    return sides + 0.0  # adding 0.0 turns -0.0 into 0.0
 
 
 def _row_dense(X, row, table):
@@ -258,20 +265,25 @@ def _add_values(X, start, leaf, share, nodes, terms, table, out):
     """Add the rows from `start` on to the sums of :func:`value_moments` at all nodes above them."""
     parent, left, indptr, indices = nodes
     weights, origin, mean, inverse = terms
-    sums, squares, most, above = out
+    sums, squares, most, below, above = out
     for r in range(leaf.shape[0]):
         child = leaf[r]
         node = parent[child] if share[r] > 0 else -1
         row = _row(X, start + r, table)
         while node >= 0:
-            first, stop = indptr[node], indptr[node + 1]
+            first, stop, total = indptr[node], indptr[node + 1], 0.0
             for s in range(first, stop):
                 value = np.float64(row[indices[s]])
                 apart = (value - origin[s] - mean[s]) * inverse[s]
                 sums[s] += share[r] * apart
                 squares[s] += share[r] * (apart * apart)
                 most[s] = max(most[s], abs(apart))
-                if stop == first + 1 and left[node] != child:
-                    above[node] = min(above[node], weights[s] * value)
+                total += weights[s] * value  # in the order of routing
+            if stop == first + 1:
+                total = math.copysign(1.0, weights[first]) * np.float64(row[indices[first]])
+            if left[node] == child:
+                below[node] = max(below[node], total)
+            else:
+                above[node] = min(above[node], total)
             child, node = node, parent[node]
         _clear(X, start + r, table)

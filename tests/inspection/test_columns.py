@@ -215,8 +215,8 @@ def test_words_of_vectorizers(steps, texts):
     report(pipeline, texts)
 
 
-def test_thresholds_are_rounded_by_gaps_in_raw_units(wine):
-    """A pipeline allows the same error of a shown threshold as its rows do."""
+def test_values_next_to_thresholds_are_in_raw_units(wine):
+    """A pipeline knows the same raw values next to its thresholds as its rows have."""
     table = wine.assign(kind=np.where(wine["hue"] > 1, "dark", "pale"))
     steps = make_column_transformer(
         (make_pipeline(OneHotEncoder(sparse_output=False), MinMaxScaler((0, 30))), ["kind"]),
@@ -226,11 +226,14 @@ def test_thresholds_are_rounded_by_gaps_in_raw_units(wine):
     names = raw_view(pipeline).feature_names_in_[raw_view(pipeline).tree_.used_features]
     assert {"kind is dark", "kind is pale"} & set(names)
     found, expected = (
-        np.array([node["tolerance"] for node in report(pipeline, rows)["nodes"]], dtype=float)
-        for rows in (None, table)
+        np.array([node["between"] for node in report(model, rows)["nodes"]], dtype=float)
+        for model, rows in (
+            (pipeline, None),
+            (raw_view(pipeline).tree_, raw_view(pipeline).numbers(table)),
+        )
     )
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
-    assert np.isfinite(found).sum() == 3
+    np.testing.assert_array_equal(found, expected)
+    assert np.isfinite(found).sum() == 6
 
 
 def test_tests_that_turn_a_feature_around(wine):

@@ -20,7 +20,7 @@ from tao_cluster.export import to_dataframe, to_dot, to_onnx, to_rules, to_sql, 
 from tao_cluster.page import to_html
 from tao_cluster.report import cluster_names, report
 from tao_cluster.tree.routing import kernel_arrays
-from tao_cluster.tree.split_statistics import split_stds, stds_and_gaps
+from tao_cluster.tree.split_statistics import split_stds, stds_and_sides
 
 
 @pytest.mark.slow
@@ -183,16 +183,18 @@ def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):
     weight = rng.integers(1, 4, 9000).astype(float)
     weight[0] = 1e-30  # has no influence
     leaves, values = tree.apply(X), X[1:, 0] / scale
-    spreads, gaps = stds_and_gaps(tree, X, leaves, weight)
+    spreads, sides = stds_and_sides(tree, X, leaves, weight)
     mean = np.average(values, weights=weight[1:])
     expected = np.sqrt(np.average((values - mean) ** 2, weights=weight[1:])) * scale
     np.testing.assert_allclose(spreads, expected, rtol=1e-8)
-    np.testing.assert_allclose(gaps, [-X[X[:, 0] < 0, 0].max(), np.nan, np.nan])
+    below, above = X[X[:, 0] < 0, 0], X[X[:, 0] >= 0, 0]
+    expected = [[below.max(), above.min()], [np.nan, np.nan], [np.nan, np.nan]]
+    np.testing.assert_array_equal(sides, expected)
     for view in (kernel_arrays(sp.csr_matrix(X)), np.asfortranarray(X)):
         for n_jobs in (1, 2):
-            again = stds_and_gaps(tree, view, leaves, weight, n_jobs)
+            again = stds_and_sides(tree, view, leaves, weight, n_jobs)
             np.testing.assert_array_equal(again[0], spreads)
-            np.testing.assert_array_equal(again[1], gaps)
+            np.testing.assert_array_equal(again[1], sides)
 
 
 @every_case

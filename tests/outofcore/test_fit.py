@@ -52,21 +52,22 @@ def usual():
     return fit(TAOClustering(10, **FAST), DIGITS)
 
 
-def spreads_and_gaps(tree, X, weight):
-    """Standard deviation of each feature of each test, and the room above thresholds, by NumPy."""
+def spreads_and_sides(tree, X, weight):
+    """Standard deviation of each feature of each test, and values next to thresholds, by NumPy."""
     X, visits = X.toarray() if sp.issparse(X) else X, tree.paths(tree.apply(X)).toarray() > 0
-    spreads, gaps = [], np.full(tree.n_nodes, np.nan)
+    spreads, sides = [], np.full((tree.n_nodes, 2), np.nan)
     for node in range(tree.n_nodes):
         rows = visits[:, node] & (weight > 0)
         features, weights = tree.split(node)
         for values in X[rows][:, features].T.astype(float):
             mean = np.average(values, weights=weight[rows])
             spreads.append(np.sqrt(np.average((values - mean) ** 2, weights=weight[rows])))
-        if len(features) == 1:
-            assert abs(weights[0]) == 1  # a test of one feature compares the feature itself
-            above = weights[0] * X[rows, features[0]] - tree.threshold[node]
-            gaps[node] = above[above > 0].min(initial=np.inf)
-    return np.array(spreads), np.where(np.isinf(gaps), np.nan, gaps)
+        if len(features):
+            values, limit = X[rows][:, features] @ weights, tree.threshold[node]
+            below, above = values[values <= limit], values[values > limit]
+            ends = [below.max(initial=-np.inf), above.min(initial=np.inf)]
+            sides[node] = [-ends[1], -ends[0]] if len(features) == 1 and weights[0] < 0 else ends
+    return np.array(spreads), np.where(np.isinf(sides), np.nan, sides)
 
 
 def check_exact(model, X, space=None, weight=None, objective=None):
@@ -84,9 +85,9 @@ def check_exact(model, X, space=None, weight=None, objective=None):
     assert model.free_inertia_ == pytest.approx(free)
     assert model.cost_increase_ == pytest.approx(100 * (cost / free - 1), abs=1e-6)
     np.testing.assert_allclose(model.node_counts_, tree.node_counts(leaves, weight))
-    spreads, gaps = spreads_and_gaps(tree, X, weight)
+    spreads, sides = spreads_and_sides(tree, X, weight)
     np.testing.assert_allclose(model.split_stds_, spreads, rtol=1e-5)
-    np.testing.assert_allclose(model.split_gaps_, gaps, rtol=1e-9)
+    np.testing.assert_allclose(model.split_sides_, sides, rtol=1e-9)
     if model.free_centers_.shape[0] == len(centers):
         cheapest = np.array(
             [

@@ -130,9 +130,9 @@ def oblique_chain(n_tests):
 @pytest.mark.parametrize(
     ("write", "module", "part"),
     [
-        (to_rules, "text", "sum_text"),
+        (to_rules, "text", "sum_bounds_text"),
         (to_sql, "sql._Writer", "condition"),
-        (lambda tree: cluster_profile(tree, 0), "text", "sum_text"),
+        (lambda tree: cluster_profile(tree, 0), "text", "sum_bounds_text"),
     ],
 )
 def test_a_test_is_written_once(write, module, part, monkeypatch):
