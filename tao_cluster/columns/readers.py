@@ -9,11 +9,10 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from . import dialects
-
 _DAY = 86_400  # seconds
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_FIXED_WIDTH_PLACES = {"%Y": 4, "%m": 2, "%d": 2}
+
+WHITE_SPACE = " \t\r\n\f\v\u00a0"  # around strings, it does not count
 
 PARTS = {"month": "month (1 to 12)", "weekday": "weekday (0 = Monday)", "hour": "hour of the day"}
 
@@ -104,32 +103,6 @@ class Reader:
         """
         return number
 
-    def sql(self, column, dialect="ansi"):
-        """Return an SQL expression of the number that :meth:`read` returns for a cell.
-
-        Parameters
-        ----------
-        column : str
-            SQL expression of the raw cell, for example a quoted name.
-        dialect : str
-            See :func:`tao_cluster.export.to_sql`.
-        """
-        value, is_missing = self._sql_number(column, dialect), self.sql_is_missing(column, dialect)
-        if not is_missing:
-            return value
-        return f"CASE WHEN {is_missing} THEN NULL ELSE {value} END"
-
-    def sql_is_missing(self, column, dialect="ansi"):
-        """Return an SQL condition: the cell is one of those that mean a missing value.
-
-        It does not hold for NULL. If there are no such cells, the result is empty.
-        """
-        words = [word for word in self.missing if isinstance(word, str)]
-        numbers = [repr(number) for number in self.missing if not isinstance(number, str)]
-        parts = [f"TRIM({column}) IN ({dialects.strings(words, dialect)})"] if words else []
-        parts += [f"{column} IN ({', '.join(numbers)})"] if numbers else []
-        return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
-
     def with_gaps(self, column):
         """Return the column as objects; missing words and all kinds of missing values are NaN."""
         cells = column.astype(object)
@@ -172,9 +145,6 @@ class Reader:
             return steps + 1
         return steps - (number < old and steps / per_unit > number)
 
-    def _sql_number(self, column, dialect):
-        return column
-
 
 @dataclass(frozen=True)
 class Number(Reader):
@@ -183,11 +153,6 @@ class Number(Reader):
     Strings in `missing` mean a missing value in tables that hold strings beside numbers. A database
     has no strings in such a column, so that SQL does not mention them.
     """
-
-    def sql_is_missing(self, column, dialect="ansi"):
-        """Return the condition on the numbers in `missing`; see ``Reader.sql_is_missing``."""
-        numbers = tuple(value for value in self.missing if not isinstance(value, str))
-        return Reader(numbers).sql_is_missing(column, dialect)
 
     def read(self, column):
         """Return the numbers as a float64 Series; see ``Reader.read``."""
@@ -336,15 +301,6 @@ class Written(Reader):
         text = text.replace(self.decimal, ".")
         return text if re.fullmatch(_NUMBER, text) else np.inf
 
-    def _sql_number(self, column, dialect):
-        replaced = [(self.prefix, ""), (self.suffix, ""), (self.thousands, "")]
-        for old, new in [*replaced, (self.decimal, "."), (self.minus, "-")]:
-            if old not in ("", ".", "-"):
-                column = f"REPLACE({column}, {dialects.strings([old, new], dialect)})"
-            elif old == "." and new == "":
-                column = f"REPLACE({column}, '.', '')"
-        return dialects.as_float(f"TRIM({column})", dialect)
-
 
 def _is_unit(prefix, suffix, cell):
     """Return whether the texts around a number are a unit: "$", or "EUR" and a space, or "kg".
@@ -397,11 +353,19 @@ class Date(Reader):
         ISO 8601, such as 2020-01-31 or 2020-01-31 12:30:00, and columns of pandas dates.
     part : {"month", "weekday", "hour"}, optional
         The part of the date that becomes the number; None for the days since the first date.
+    zone : str
+        If it is empty, the cells have no time zone. Otherwise they are instants, and the parts are
+        those of the clock in this zone: "UTC", an offset such as "+02:00", or a name such as
+        "Europe/Berlin". `first` is an instant, too.
+    is_typed : bool
+        Whether the cells are dates, not strings.
     """
 
     first: str = "1970-01-01"
     form: str | None = None
     part: str | None = None
+    zone: str = ""
+    is_typed: bool = False
 
     @property
     def expected(self):
@@ -505,30 +469,6 @@ class Date(Reader):
         """The first date in seconds since 1970: int."""
         return int((pd.Timestamp(self.first) - pd.Timestamp(0)) // pd.Timedelta(seconds=1))
 
-    def _sql_number(self, column, dialect):
-        if self.form is not None:
-            column = self._sql_iso(column, dialect)
-        seconds = dialects.seconds(column, dialect)
-        if self.part == "month":
-            return dialects.month(column, dialect)
-        if self.part == "weekday":
-            days = dialects.floor_of_quotient(seconds, _DAY, dialect)
-            return dialects.as_float(dialects.modulo(f"{days} + 3", 7, dialect), dialect)
-        if self.part == "hour":
-            hours = dialects.floor_of_quotient(seconds, 3600, dialect)
-            return dialects.as_float(dialects.modulo(hours, 24, dialect), dialect)
-        return f"({dialects.as_float(f'({seconds} - {self._start})', dialect)} / 86400.0e0)"
-
-    def _sql_iso(self, column, dialect):
-        """Return the expression of a date string of another form as year-month-day."""
-        start, places = 1, {}
-        for code in re.findall(r"%\w|.", self.form):
-            width = _FIXED_WIDTH_PLACES.get(code, 1)
-            places[code] = dialects.substring(column, start, width, dialect)
-            start += width
-        parts = [places["%Y"], "'-'", places["%m"], "'-'", places["%d"]]
-        return dialects.concatenated(parts, dialect)
-
 
 class AmbiguousDatesError(ValueError):
     """Dates that can be read with the day first and with the month first."""
@@ -607,15 +547,6 @@ class Clock(Reader):
         found = cells.astype(str).str.extract(form).astype(np.float64)
         total = found["h"] * 3600 + found["m"] * 60 + (found["s"] if self.has_seconds else 0)
         return (total / 3600).to_numpy()
-
-    def _sql_number(self, column, dialect):
-        places = ((1, 3600), (4, 60), (7, 1)) if self.has_seconds else ((1, 3600), (4, 60))
-        digits = (dialects.substring(column, start, 2, dialect) for start, _ in places)
-        terms = (
-            f"{dialects.as_float(text, dialect)} * {factor}"
-            for text, (_, factor) in zip(digits, places, strict=True)
-        )
-        return f"(({' + '.join(terms)}) / 3600.0e0)"
 
 
 READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, Clock)}
