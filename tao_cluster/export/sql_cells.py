@@ -111,8 +111,9 @@ def missing_code(reader, cell, dialect):
 
 def _codes_of_dates(reader):
     """Return the codes for missing values that are dates, in seconds since 1970: list of int."""
-    dates = (pd.to_datetime(c, errors="coerce") for c in reader.missing if isinstance(c, str))
-    return [int(date.timestamp()) for date in dates if not pd.isna(date)]
+    words = [code for code in reader.missing if isinstance(code, str)]
+    dates = pd.to_datetime(pd.Series(words), format="ISO8601", errors="coerce", utc=True)
+    return [int(date.timestamp()) for date in dates.dropna()]
 
 
 def is_text(reader, dialect):
@@ -125,8 +126,8 @@ def is_text(reader, dialect):
 
 def _as_text(cell, reader, dialect):
     """Return a cell as a string; databases often have types for what was a string in a file."""
-    is_string = isinstance(reader, Written) or (isinstance(reader, Level) and reader.form == "text")
-    if is_string or family(dialect) in ("mysql", "sqlite"):
+    is_text_level = isinstance(reader, Level) and reader.form == "text"
+    if is_text_level or family(dialect) in ("mysql", "sqlite"):
         return cell.copy()
     return exp.cast(cell.copy(), "text")
 
@@ -168,7 +169,7 @@ def _number(_reader, cell, _dialect):
 @_number.register
 def _(reader: Written, cell, dialect):
     replaced = [(reader.prefix, ""), (reader.suffix, ""), (reader.thousands, "")]
-    cell = cell.copy()
+    cell = _as_text(cell, reader, dialect)
     for old, new in [*replaced, (reader.decimal, "."), (reader.minus, "-")]:
         if old not in ("", new):
             cell = exp.func(

@@ -1,11 +1,16 @@
 """SQL gives the clusters of `predict` in every row of every database, for all kinds of columns."""
 
+import functools
+
 import numpy as np
+import pandas as pd
 import pytest
 from databases import ZONES, each_database  # noqa: F401
-from typed_tables import KINDS, random_columns, random_tree, rows_of, types_of
+from typed_tables import KINDS, WORDS, random_columns, random_tree, rows_of, types_of
 
+from tao_cluster import table_pipeline
 from tao_cluster.export.sql_dialects import float_literal, sql_text
+from tao_cluster.table import NA_VALUES
 
 SLOW = pytest.mark.slow
 
@@ -33,13 +38,41 @@ def check(database, columns, seed, n_trees):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW)])
 def test_columns_of_one_kind(database, kind, seed):
-    check(database, random_columns(seed, kinds=(kind, kind)), seed, n_trees=6)
+    check(database, random_columns(seed, kinds=(kind, kind)), seed, n_trees=4)
 
 
 @SLOW
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_columns_of_all_kinds(database, seed):
     check(database, random_columns(seed), seed, n_trees=12)
+
+
+FITTED = ("floats", "integers", "decimals", "written", "iso_texts", "timestamps", "clocks")
+FITTED += ("levels", "truth")
+
+
+@functools.cache
+def fitted(seed, split):
+    """A table, its columns, and a pipeline that table_pipeline has chosen and fitted."""
+    kinds = [kind for kind in KINDS if kind.__name__ in FITTED]
+    columns = random_columns(seed, 200, kinds)
+    cells = {name: pd.Series(column.cells, dtype=object) for name, column in columns.items()}
+    for name, column in columns.items():
+        if column.kind in ("TIMESTAMP", "DOUBLE PRECISION", "BIGINT"):
+            cells[name] = cells[name].infer_objects()
+    table = pd.DataFrame(cells)
+    options = {"na_values": [*NA_VALUES, *WORDS], "keep": [*table], "max_leaves": 9}
+    pipeline = table_pipeline(table, 6, split=split, random_state=0, **options)
+    return table, columns, pipeline.fit(table)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("split", ["axis", "oblique"])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(j, marks=SLOW) for j in range(1, 9))])
+def test_fitted_pipelines(database, split, seed):
+    table, columns, pipeline = fitted(seed, split)
+    database.fill(types_of(columns, database.dialect), rows_of(columns, database.dialect))
+    assert database.labels(pipeline) == pipeline.predict(table).tolist()
 
 
 def test_every_float_is_read_back(database):
