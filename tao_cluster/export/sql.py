@@ -34,8 +34,7 @@ _NEVER = exp.EQ(this=int_literal(1), expression=int_literal(0))
 def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
     """Return the cluster of a row as an SQL ``CASE`` expression with one ``WHEN`` per leaf.
 
-    For a model with `classes_` the value is the label: a number, or a quoted string. Use the
-    expression in a query: ``f"SELECT *, {to_sql(tree)} AS cluster FROM flowers"``.
+    For a model with `classes_` the value is the label: a number, or a quoted string.
 
     Parameters
     ----------
@@ -44,12 +43,14 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
         Names of the columns. The default is `feature_names_in_`, or x0, x1, ...; for a pipeline,
         the names in the raw table.
     table : str, optional
-        Table name that is written before each column. With it, SQLite reports a missing column.
-        Without it, SQLite reads a quoted name that is no column as a string.
-    dialect : {"ansi", "bigquery", "mysql", "postgresql", "tsql"}, default="ansi"
-        The dialect of the database, for quotes, truth values, casts, and functions of strings and
-        dates. "tsql" is that of SQL Server. "ansi" is standard SQL, except that dates need a
-        function of SQLite.
+        Name of a table. The result is then a query that returns the table with one more column,
+        `cluster`. The name is written before each column, so that SQLite reports a missing column;
+        otherwise, it reads a quoted name that is no column as a string.
+    dialect : str, default="ansi"
+        The dialect of the database, a name of sqlglot: "bigquery", "duckdb", "mysql" (and MariaDB),
+        "postgres", "snowflake", "spark", "sqlite", "tsql" (SQL Server) and others. "ansi" is
+        another name of "sqlite". Other databases read it, too, unless it has dates, times, or
+        words for missing values.
 
     Returns
     -------
@@ -59,23 +60,29 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
     ------
     ValueError
         If the name of a tested column is empty, belongs to a second column, or differs from
-        another name only by case, which most databases ignore; or if a name, category or label has
-        a character that SQL cannot hold (NUL, or half of a surrogate pair).
+        another name only by case, which most databases ignore; if a name, category or label has
+        a character that SQL cannot hold (NUL, or half of a surrogate pair); if the dialect is
+        unknown, or has no function that a tested date needs.
 
     Notes
     -----
-    - Sums have the order of summation of `predict`, and every number is read back exactly. A
-      database with IEEE double arithmetic therefore returns the labels of `predict`. This is
-      tested with SQLite.
+    - Sums have the order of summation and the double precision of `predict`, and every number is
+      read back exactly. A database with IEEE double arithmetic therefore returns the labels of
+      `predict`. This is tested with SQLite, DuckDB, PostgreSQL and MariaDB.
+    - Columns must have the types of the table of the fit, such as numbers and ``BOOLEAN``. Dates
+      and times of day that were strings may be of the types ``DATE``, ``TIMESTAMP`` and ``TIME``.
+    - Dates with a time zone must be of the type ``TIMESTAMP WITH TIME ZONE`` (``TIMESTAMP`` in
+      MySQL), or strings with an offset. The time zone of the session does not matter. MySQL needs
+      its tables of time zones for parts of dates in a zone such as "Europe/Berlin".
     - The cluster is NULL if a tested column is NULL on the path of the row. For pipelines that
       impute values or encode categories, NULL instead stands for the imputed value, for the
       category of missing values if the encoder has seen some, or else for no category. The strings
-      that mean a missing value in :func:`tao_cluster.table_pipeline` count as NULL.
+      that mean a missing value in :func:`tao_cluster.table_pipeline` count as NULL, also with
+      spaces, tabs or line breaks around them.
     - The level "other" of an encoder that combines infrequent levels is written as ``NOT IN``. So
       it also holds for levels that the fit has not seen, as in `predict`.
     - SQL does not distinguish None from NaN, nor the truth values from 0 and 1.
-    - MySQL and SQL Server compare strings by the collation of a column. By default it ignores the
-      difference of upper and lower case, which `predict` respects.
+    - SQL Server ignores spaces at the end of strings, which `predict` respects.
     - Conditions are not nested, so deep trees do not exceed limits of parsers. SQLite does not
       support sums of more than about 990 terms.
 
@@ -83,12 +90,14 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
     --------
     >>> from tao_cluster import Tree
     >>> from tao_cluster.export import to_sql
-    >>> tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0, 1], [1.0, -2.5]), None, None],
-    ...                         [0.5, 0, 0], [-1, 0, 1], n_features=2)
+    >>> tests = [([0], [1.0]), None, ([1], [1.0]), None, None]
+    >>> tree = Tree.from_splits([1, -1, 3, -1, -1], [2, -1, 4, -1, -1], tests,
+    ...                         [3.5, 0, 0.5, 0, 0], [-1, 0, -1, 1, 2], n_features=2)
     >>> print(to_sql(tree, ["width", "height"]))
     CASE
-      WHEN 1.0e0 * "width" - 2.5e0 * "height" <= 0.5e0 THEN 0
-      WHEN 1.0e0 * "width" - 2.5e0 * "height" > 0.5e0 THEN 1
+      WHEN "width" <= 3.5 THEN 0
+      WHEN "width" > 3.5 AND "height" <= 0.5 THEN 1
+      WHEN "width" > 3.5 AND "height" > 0.5 THEN 2
     END
     """
     check_options("to_sql", table=table)

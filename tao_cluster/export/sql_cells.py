@@ -62,6 +62,8 @@ _LOCAL = {  # the clock in a zone with a name
     "spark": _SHIFTED["spark"],
 }
 _INSTANTS = {  # strings with an offset; the fraction of a second may have any number of digits
+    "duckdb": "CAST(CASE WHEN SUBSTRING(x, 17, 1) = ':' THEN x"  # it may need the seconds
+    " ELSE LEFT(x, 16) || ':00' || SUBSTRING(x, 17) END AS TIMESTAMPTZ)",
     "mysql": "(TO_SECONDS(LEFT(x, LEAST(19, CHAR_LENGTH(x) - 6)))"
     " - TIME_TO_SEC(REPLACE(RIGHT(x, 6), '+', '')) - 62167219200)",
     "postgres": "CAST(LEFT(x, 19) || LTRIM(SUBSTRING(x, 20), '.0123456789') AS TIMESTAMPTZ)",
@@ -320,7 +322,7 @@ def _zoned(reader, cell, dialect):
     kind = family(dialect)
     if reader.is_typed and kind == "mysql":
         return template("FLOOR(UNIX_TIMESTAMP(x))", dialect, x=cell)
-    if kind in _INSTANTS and not (reader.is_typed and kind == "postgres"):
+    if kind in _INSTANTS and not (reader.is_typed and kind != "sqlite"):
         text = _as_text(cell, reader, dialect)
         if kind == "mysql":
             text = exp.func("REPLACE", text, *map(exp.Literal.string, ("Z", "+00:00")))

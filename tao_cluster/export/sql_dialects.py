@@ -24,7 +24,8 @@ _LARGEST_POWER = 50
 
 # These databases compare a float32 column and a decimal literal as float64. Others use float32.
 _WIDENING = ("bigquery", "mysql", "postgres")
-_EXACT_DIGITS = 15  # decimal numbers of up to 15 digits are different float64
+# Decimal numbers of up to so many digits are different float64, or float32.
+_EXACT_DIGITS, _EXACT_DIGITS_OF_FLOAT32 = 15, 6
 
 _NOT_IN_SQL = re.compile("[\x00\ud800-\udfff]")
 
@@ -158,8 +159,10 @@ def _exact(value, dialect):
     if kind == "sqlite":
         return _in_sqlite(value)
     digits = text.replace(".", "").lstrip("0")
-    is_short = "e" not in text and len(digits) <= _EXACT_DIGITS and len(text) <= _EXACT_DIGITS + 2
-    if is_short and (kind in _WIDENING or float(np.float32(value)) == value):
+    is_wide = kind in _WIDENING
+    most = _EXACT_DIGITS if is_wide else _EXACT_DIGITS_OF_FLOAT32
+    is_short = "e" not in text and len(digits) <= most and len(text) <= _EXACT_DIGITS + 2
+    if is_short and (is_wide or float(np.float32(value)) == value):
         return exp.Literal.number(text)
     if kind == "postgres":  # all its literals are decimal numbers
         return exp.cast(exp.Literal.number(text), "double")
