@@ -8,7 +8,7 @@ import pytest
 from databases import ZONES, each_database  # noqa: F401
 from typed_tables import KINDS, WORDS, random_columns, random_tree, rows_of, types_of
 
-from tao_cluster import table_pipeline
+from tao_cluster import Tree, table_pipeline
 from tao_cluster.export.sql_dialects import float_literal, sql_text
 from tao_cluster.table import NA_VALUES
 
@@ -94,3 +94,14 @@ def test_every_float_is_read_back(database):
         query = f"SELECT CASE {order} {tests} END FROM {table}"  # noqa: S608
         found = database.run(f"{query} WHERE {order} BETWEEN {start} AND {start + len(texts) - 1}")
         assert [bool(is_equal) for (is_equal,) in found] == [True] * len(texts)
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 2.5, 1e-3])
+def test_a_short_threshold_of_a_float32_column(database, threshold):
+    kind = {"postgres": "REAL", "sqlite": "REAL"}.get(database.dialect, "FLOAT")
+    x = np.float32([threshold, -threshold, 5 * threshold]).astype(float)
+    database.fill({"x": kind}, [(number,) for number in x.tolist()])
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [threshold, 0, 0], [-1, 0, 1], 1
+    )
+    assert database.labels(tree, ["x"]) == tree.predict(x[:, None]).tolist()

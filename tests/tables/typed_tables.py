@@ -308,7 +308,8 @@ def random_tree(rng, features, depth, is_oblique):
         for weight, j in zip(weights, used, strict=True):
             total = total + weight * X[:, j]
         low, high = rng.choice(total, 2)
-        thresholds.append(float(low if rng.random() < 0.7 else (low + high) / 2))
+        candidates = low, (low + high) / 2, round(low, 1)  # 0.1 differs from its float32
+        thresholds.append(float(rng.choice(candidates, p=[0.5, 0.25, 0.25])))
         splits.append((used, weights))
     n_nodes = 2 * n_inner + 1
     left = [2 * i + 1 if i < n_inner else -1 for i in range(n_nodes)]
