@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ._utils.warnings import listed, warn
-from .columns.readers import Number, UnreadableCellError, thousands_or_decimal
+from .columns.readers import WHITE_SPACE, Number, UnreadableCellError, thousands_or_decimal
 from .columns.schema import NA_VALUES, Schema, SchemaError
 from .outofcore.files import file_errors, read_npy, read_npz
 
@@ -279,7 +279,7 @@ def _typed(texts, layout, decision, may_ask):
     is_number = isinstance(reader, Number) or getattr(reader, "form", "text") == "number"
     if decision is not None and not (is_number or getattr(reader, "form", None) == "truth"):
         return texts
-    cells = texts.str.strip()
+    cells = texts.str.strip(WHITE_SPACE)
     is_gap = cells.isin([word for word in layout.na_values if isinstance(word, str)]).to_numpy()
     filled = cells[~is_gap]
     if len(filled) == 0:

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from ..columns.dialects import DIALECTS
 from ..columns.view import shown
 from ..explanations import explain
 from ..export import to_dot, to_onnx, to_rules, to_sql, to_text
@@ -58,8 +57,8 @@ def add_parsers(commands):
 
     export = add("export", "write the tree as rules, SQL, DOT, JSON or ONNX", _export, model)
     export.add_argument("--format", choices=_WRITERS, default="rules", help="default: %(default)s")
-    text = "dialect of SQL (default: %(default)s)"
-    export.add_argument("--dialect", choices=DIALECTS, default="ansi", help=text)
+    text = "dialect of SQL, such as postgres, mysql or bigquery (default: %(default)s)"
+    export.add_argument("--dialect", default="ansi", help=text)
     arguments.add_out(export, help="file to write (default: the screen; onnx needs a file)")
 
 

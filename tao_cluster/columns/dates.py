@@ -9,11 +9,9 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 
-from . import dialects
-from .readers import Reader, by_kind
+from .readers import WHITE_SPACE, Reader, by_kind
 
 _DAY = 86_400  # seconds
-_FIXED_WIDTH_PLACES = {"%Y": 4, "%m": 2, "%d": 2, "%H": 2, "%M": 2, "%S": 2}
 
 PARTS = {"month": "month (1 to 12)", "weekday": "weekday (0 = Monday)", "hour": "hour of the day"}
 
@@ -98,7 +96,7 @@ class Date(Reader):
         """Return a reader of dates that are strings, or None; see :meth:`from_cells`."""
         if not all(isinstance(cell, str) for cell in column):
             return None
-        texts = column.str.strip()
+        texts = column.str.strip(WHITE_SPACE)
         found = {}
         for form, pattern in _DATE_FORMS:
             order = form and form.replace("%-", "%").replace("%B", "%b")
@@ -125,7 +123,7 @@ class Date(Reader):
     @classmethod
     def likely_from(cls, column):
         """Return a reader of most of these strings, or None if most of them are no dates."""
-        counts = Counter(column.iloc[:: max(1, len(column) // _MANY)].str.strip())
+        counts = Counter(column.iloc[:: max(1, len(column) // _MANY)].str.strip(WHITE_SPACE))
         if not any(map(re.compile(r"\d{4}").search, counts)):
             return None
         shares = [
@@ -214,7 +212,7 @@ class Date(Reader):
         are_dates = cells.map(lambda cell: isinstance(cell, date)).to_numpy(dtype=bool)
         seconds = np.full(len(cells), np.nan)
         seconds[are_dates] = self._of_dates(cells[are_dates])
-        texts = cells[~are_dates].astype(str).str.strip()
+        texts = cells[~are_dates].astype(str).str.strip(WHITE_SPACE)
         form = "ISO8601" if self.form is None else self.form.replace("%-", "%")
         dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
         found = _whole_seconds(dates.dt.tz_convert(None))
@@ -274,30 +272,6 @@ class Date(Reader):
         if self.zone[0] in "+-":
             return datetime.fromisoformat(f"2000-01-01T00:00:00{self.zone}").tzinfo
         return ZoneInfo(self.zone)
-
-    def _sql_number(self, column, dialect):
-        if self.form is not None:
-            column = self._sql_iso(column, dialect)
-        seconds = dialects.seconds(column, dialect)
-        if self.part == "month":
-            return dialects.month(column, dialect)
-        if self.part == "weekday":
-            days = dialects.floor_of_quotient(seconds, _DAY, dialect)
-            return dialects.as_float(dialects.modulo(f"{days} + 3", 7, dialect), dialect)
-        if self.part == "hour":
-            hours = dialects.floor_of_quotient(seconds, 3600, dialect)
-            return dialects.as_float(dialects.modulo(hours, 24, dialect), dialect)
-        return f"({dialects.as_float(f'({seconds} - {self._start})', dialect)} / 86400.0e0)"
-
-    def _sql_iso(self, column, dialect):
-        """Return the expression of a date string of another form as year-month-day."""
-        start, places = 1, {}
-        for code in re.findall(r"%\w|.", self.form):
-            width = _FIXED_WIDTH_PLACES.get(code, 1)
-            places[code] = dialects.substring(column, start, width, dialect)
-            start += width
-        parts = [places["%Y"], "'-'", places["%m"], "'-'", places["%d"]]
-        return dialects.concatenated(parts, dialect)
 
 
 class AmbiguousDatesError(ValueError):
@@ -445,15 +419,6 @@ class Clock(Reader):
         found = cells.astype(str).str.extract(form).astype(np.float64)
         total = found["h"] * 3600 + found["m"] * 60 + (found["s"] if self.has_seconds else 0)
         return (total / 3600).to_numpy()
-
-    def _sql_number(self, column, dialect):
-        places = ((1, 3600), (4, 60), (7, 1)) if self.has_seconds else ((1, 3600), (4, 60))
-        digits = (dialects.substring(column, start, 2, dialect) for start, _ in places)
-        terms = (
-            f"{dialects.as_float(text, dialect)} * {factor}"
-            for text, (_, factor) in zip(digits, places, strict=True)
-        )
-        return f"(({' + '.join(terms)}) / 3600.0e0)"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Readers: how the cells of a raw column become numbers or categories, in Python and in SQL."""
+"""Readers: how the cells of a raw column become numbers or categories."""
 
 import re
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from . import dialects
-
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+
+WHITE_SPACE = " \t\r\n\f\v\u00a0"  # around strings, it does not count
 
 
 class UnreadableCellError(ValueError):
@@ -99,32 +99,6 @@ class Reader:
         """
         return number
 
-    def sql(self, column, dialect="ansi"):
-        """Return an SQL expression of the number that :meth:`read` returns for a cell.
-
-        Parameters
-        ----------
-        column : str
-            SQL expression of the raw cell, for example a quoted name.
-        dialect : str
-            See :func:`tao_cluster.export.to_sql`.
-        """
-        value, is_missing = self._sql_number(column, dialect), self.sql_is_missing(column, dialect)
-        if not is_missing:
-            return value
-        return f"CASE WHEN {is_missing} THEN NULL ELSE {value} END"
-
-    def sql_is_missing(self, column, dialect="ansi"):
-        """Return an SQL condition: the cell is one of those that mean a missing value.
-
-        It does not hold for NULL. If there are no such cells, the result is empty.
-        """
-        words = [word for word in self.missing if isinstance(word, str)]
-        numbers = [repr(number) for number in self.missing if not isinstance(number, str)]
-        parts = [f"TRIM({column}) IN ({dialects.strings(words, dialect)})"] if words else []
-        parts += [f"{column} IN ({', '.join(numbers)})"] if numbers else []
-        return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
-
     def with_gaps(self, column):
         """Return the column with NaN for missing words and for all kinds of missing values.
 
@@ -141,7 +115,7 @@ class Reader:
         words = set(self.missing)
         if any(re.match(r"\d{4}-\d{2}-\d{2}", word) for word in words if isinstance(word, str)):
             kinds = [str(k).removesuffix(" 00:00:00") if isinstance(k, date) else k for k in kinds]
-        is_missing = [(k.strip() if isinstance(k, str) else k) in words for k in kinds]
+        is_missing = [(k.strip(WHITE_SPACE) if isinstance(k, str) else k) in words for k in kinds]
         found = ~np.array([*is_missing, True])[codes]  # the code of missing values is -1
         return cells.where(found, np.nan)
 
@@ -176,9 +150,6 @@ class Reader:
         if number > old and steps / per_unit < number:
             return steps + 1
         return steps - (number < old and steps / per_unit > number)
-
-    def _sql_number(self, column, dialect):
-        return column
 
 
 def exact_numbers(cells):
@@ -219,11 +190,6 @@ class Number(Reader):
     Strings in `missing` mean a missing value in tables that hold strings beside numbers. A database
     has no strings in such a column, so that SQL does not mention them.
     """
-
-    def sql_is_missing(self, column, dialect="ansi"):
-        """Return the condition on the numbers in `missing`; see ``Reader.sql_is_missing``."""
-        numbers = tuple(value for value in self.missing if not isinstance(value, str))
-        return Reader(numbers).sql_is_missing(column, dialect)
 
     def read(self, column):
         """Return the numbers as a float64 Series; see ``Reader.read``."""
@@ -359,24 +325,15 @@ class Written(Reader):
         """
         if isinstance(cell, Real) and not self.unit:
             return cell
-        text = str(cell).strip().replace(self.minus, "-")
+        text = str(cell).strip(WHITE_SPACE).replace(self.minus, "-")
         sign = "-" if self.prefix and text.startswith("-") else ""
-        text = text[len(sign) :].strip()
+        text = text[len(sign) :].strip(WHITE_SPACE)
         if not (text.startswith(self.prefix) and text.endswith(self.suffix)):
             return np.inf
-        text = sign + text[len(self.prefix) : len(text) - len(self.suffix)].strip()
+        text = sign + text[len(self.prefix) : len(text) - len(self.suffix)].strip(WHITE_SPACE)
         text = text.replace(self.thousands, "") if self.thousands else text
         text = text.replace(self.decimal, ".")
         return text if re.fullmatch(_NUMBER, text) else np.inf
-
-    def _sql_number(self, column, dialect):
-        replaced = [(self.prefix, ""), (self.suffix, ""), (self.thousands, "")]
-        for old, new in [*replaced, (self.decimal, "."), (self.minus, "-")]:
-            if old not in ("", ".", "-"):
-                column = f"REPLACE({column}, {dialects.strings([old, new], dialect)})"
-            elif old == "." and new == "":
-                column = f"REPLACE({column}, '.', '')"
-        return dialects.as_float(f"TRIM({column})", dialect)
 
 
 def thousands_or_decimal(cells, mark, unit=""):

@@ -8,9 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from ..columns.dialects import DIALECTS
 from ..columns.names import Indicator, levels_text, printable
 from ..tree.conditions import Bound
 from .digits import bound_text, exact_text, is_rounded_up, number_text, short_text, sum_texts
@@ -20,7 +19,6 @@ _CONSTRAINTS = {
     "max_terms": [None, Interval(Integral, 1, None, closed="left")],
     "scaled": ["boolean"],
     "table": [None, str],
-    "dialect": [StrOptions(set(DIALECTS))],
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
@@ -37,7 +35,7 @@ def check_options(caller, **options):
     caller : str
         Name of the export, for the error message.
     **options
-        Values by name: precision, max_terms, scaled, table or dialect.
+        Values by name: precision, max_terms, scaled or table.
 
     Raises
     ------

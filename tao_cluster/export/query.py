@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ..columns.dates import Date
 from ..columns.names import Indicator, Numeric, levels_of
-from ..columns.readers import Date, Level, Number
+from ..columns.readers import Level, Number
 from ..columns.view import named
 from ..tree import tree_of
 from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets

@@ -6,25 +6,35 @@ from dataclasses import dataclass
 from numbers import Number
 
 import numpy as np
+from sqlglot import exp
 
-from ..columns import dialects
-from ..columns.dialects import literal, signed
 from ..columns.names import Indicator, Numbered, Numeric, levels_of
-from ..columns.readers import Level
 from ..columns.view import named
 from ..tree import tree_of
 from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
 from .format import check_options
+from .sql_cells import limit, missing, missing_code, number_of
+from .sql_dialects import (
+    as_double,
+    checked_dialect,
+    exact_text,
+    float_literal,
+    identifier,
+    int_literal,
+    literal,
+    sql_text,
+    string_literal,
+)
 
-# Comparison operator by (whether the row goes left, whether both sides were multiplied by -1).
-_COMPARE = {(True, False): "<=", (False, False): ">", (True, True): ">=", (False, True): "<"}
+_COMPARE = {"<=": exp.LTE, "<": exp.LT, ">=": exp.GTE, ">": exp.GT}
+_EXACT_INTEGERS = 2.0**53  # beyond it, integers are rounded to floats
+_NEVER = exp.EQ(this=int_literal(1), expression=int_literal(0))
 
 
 def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
     """Return the cluster of a row as an SQL ``CASE`` expression with one ``WHEN`` per leaf.
 
-    For a model with `classes_` the value is the label: a number, or a quoted string. Use the
-    expression in a query: ``f"SELECT *, {to_sql(tree)} AS cluster FROM flowers"``.
+    For a model with `classes_` the value is the label: a number, or a quoted string.
 
     Parameters
     ----------
@@ -33,12 +43,14 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
         Names of the columns. The default is `feature_names_in_`, or x0, x1, ...; for a pipeline,
         the names in the raw table.
     table : str, optional
-        Table name that is written before each column. With it, SQLite reports a missing column.
-        Without it, SQLite reads a quoted name that is no column as a string.
-    dialect : {"ansi", "bigquery", "mysql", "postgresql", "tsql"}, default="ansi"
-        The dialect of the database, for quotes, truth values, casts, and functions of strings and
-        dates. "tsql" is that of SQL Server. "ansi" is standard SQL, except that dates need a
-        function of SQLite.
+        Name of a table. The result is then a query that returns the table with one more column,
+        `cluster`. The name is written before each column, so that SQLite reports a missing column;
+        otherwise, it reads a quoted name that is no column as a string.
+    dialect : str, default="ansi"
+        The dialect of the database, a name of sqlglot: "bigquery", "duckdb", "mysql" (and MariaDB),
+        "postgres", "snowflake", "spark", "sqlite", "tsql" (SQL Server) and others. "ansi" is
+        another name of "sqlite". Other databases read it, too, unless it has dates, times, or
+        words for missing values.
 
     Returns
     -------
@@ -48,23 +60,29 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
     ------
     ValueError
         If the name of a tested column is empty, belongs to a second column, or differs from
-        another name only by case, which most databases ignore; or if a name, category or label has
-        a character that SQL cannot hold (NUL, or half of a surrogate pair).
+        another name only by case, which most databases ignore; if a name, category or label has
+        a character that SQL cannot hold (NUL, or half of a surrogate pair); if the dialect is
+        unknown, or has no function that a tested date needs.
 
     Notes
     -----
-    - Sums have the order of summation of `predict`, and every number is read back exactly. A
-      database with IEEE double arithmetic therefore returns the labels of `predict`. This is
-      tested with SQLite.
+    - Sums have the order of summation and the double precision of `predict`, and every number is
+      read back exactly. A database with IEEE double arithmetic therefore returns the labels of
+      `predict`. This is tested with SQLite, DuckDB, PostgreSQL and MariaDB.
+    - Columns must have the types of the table of the fit, such as numbers and ``BOOLEAN``. Dates
+      and times of day that were strings may be of the types ``DATE``, ``TIMESTAMP`` and ``TIME``.
+    - Dates with a time zone must be of the type ``TIMESTAMP WITH TIME ZONE`` (``TIMESTAMP`` in
+      MySQL), or strings with an offset. The time zone of the session does not matter. MySQL needs
+      its tables of time zones for parts of dates in a zone such as "Europe/Berlin".
     - The cluster is NULL if a tested column is NULL on the path of the row. For pipelines that
       impute values or encode categories, NULL instead stands for the imputed value, for the
       category of missing values if the encoder has seen some, or else for no category. The strings
-      that mean a missing value in :func:`tao_cluster.table_pipeline` count as NULL.
+      that mean a missing value in :func:`tao_cluster.table_pipeline` count as NULL, also with
+      spaces, tabs or line breaks around them.
     - The level "other" of an encoder that combines infrequent levels is written as ``NOT IN``. So
       it also holds for levels that the fit has not seen, as in `predict`.
     - SQL does not distinguish None from NaN, nor the truth values from 0 and 1.
-    - MySQL and SQL Server compare strings by the collation of a column. By default it ignores the
-      difference of upper and lower case, which `predict` respects.
+    - SQL Server ignores spaces at the end of strings, which `predict` respects.
     - Conditions are not nested, so deep trees do not exceed limits of parsers. SQLite does not
       support sums of more than about 990 terms.
 
@@ -72,24 +90,26 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
     --------
     >>> from tao_cluster import Tree
     >>> from tao_cluster.export import to_sql
-    >>> tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0, 1], [1.0, -2.5]), None, None],
-    ...                         [0.5, 0, 0], [-1, 0, 1], n_features=2)
+    >>> tests = [([0], [1.0]), None, ([1], [1.0]), None, None]
+    >>> tree = Tree.from_splits([1, -1, 3, -1, -1], [2, -1, 4, -1, -1], tests,
+    ...                         [3.5, 0, 0.5, 0, 0], [-1, 0, -1, 1, 2], n_features=2)
     >>> print(to_sql(tree, ["width", "height"]))
     CASE
-      WHEN 1.0e0 * "width" - 2.5e0 * "height" <= 0.5e0 THEN 0
-      WHEN 1.0e0 * "width" - 2.5e0 * "height" > 0.5e0 THEN 1
+      WHEN "width" <= 3.5 THEN 0
+      WHEN "width" > 3.5 AND "height" <= 0.5 THEN 1
+      WHEN "width" > 3.5 AND "height" > 0.5 THEN 2
     END
     """
-    check_options("to_sql", table=table, dialect=dialect)
+    check_options("to_sql", table=table)
+    dialect = checked_dialect(dialect)
     model, names = named(tree, columns)
     classes = getattr(model, "classes_", None)
     # A test without weights sends all rows to one side: pruning removes the other side.
     tree = tree_of(model).prune()
     sets = level_sets(tree, levels_of(model, names))
     _check_unique(names, tree.used_features)
-    write = _Writer(names, table, dialect, {})
-    if tree.n_leaves == 1:
-        return _label(classes, tree.leaf_label[0], dialect)
+    name = None if table is None else identifier(table)
+    write = _Writer(names, name, dialect, {})
     lines, written = {}, {}  # each condition is formatted once, and used on all paths with it
     for leaf, conditions in conditions_of_leaves(tree, sets):
         keys = [c if isinstance(c, LevelSet) else (c.node, c.is_left) for c in conditions]
@@ -99,7 +119,12 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
         when = " AND ".join(written[key] for key in keys)
         label = _label(classes, tree.leaf_label[leaf], dialect)
         lines[leaf] = f"  WHEN {when} THEN {label}"
-    return "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
+    found = "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
+    if tree.n_leaves == 1:
+        found = _label(classes, tree.leaf_label[0], dialect)
+    if table is None:
+        return found
+    return f"SELECT *, {found} AS cluster\nFROM {sql_text(name, dialect)}"
 
 
 def _label(classes, cluster, dialect):
@@ -109,7 +134,11 @@ def _label(classes, cluster, dialect):
     label = classes[cluster]
     if isinstance(label, bool | np.bool_):
         return str(int(label))
-    return str(label) if isinstance(label, Number) else dialects.string(label, dialect)
+    return (
+        str(label)
+        if isinstance(label, Number)
+        else sql_text(string_literal(label, dialect), dialect)
+    )
 
 
 def _check_unique(names, used):
@@ -152,57 +181,89 @@ class _Writer:
     ----------
     names : sequence of str
         Names of the features.
-    table : str or None
+    table : Identifier or None
         Name of the table, which is written before each column.
     dialect : str
-    known : dict of str
-        Expressions of the values of features as numbers, by feature. They are added at first use.
+        A name of sqlglot.
+    known : dict of Expression
+        Terms of weighted sums, by feature and weight. They are added at first use.
     """
 
     names: Sequence
-    table: str | None
+    table: exp.Identifier | None
     dialect: str
     known: dict
 
     def condition(self, condition):
-        """Return the SQL condition of a Condition or LevelSet."""
+        """Return the SQL text of a Condition or LevelSet."""
         if isinstance(condition, LevelSet):
             listed = [self.names[j] for j in condition.features]
-            return self.levels(listed, is_listed=condition.is_listed)
-        # -w x <= -t holds for exactly the same floats as w x >= t.
-        is_turned = len(condition.weights) == 1 and condition.weights[0] < 0
-        flip = -1.0 if is_turned else 1.0
-        weights = (flip * condition.weights).tolist()
-        # The factor 1 is kept: it converts strings or integers to floating-point numbers.
-        terms = [
-            f"{'-' if weight < 0 else '+'} {literal(abs(weight))} * {self.number(j)}"
-            for j, weight in zip(condition.indices, weights, strict=True)
-        ]
-        total = " ".join(terms).removeprefix("+ ")
-        compare = _COMPARE[condition.is_left, is_turned]
-        return f"{total} {compare} {signed(flip * condition.threshold)}"
+            found = self.levels(listed, is_listed=condition.is_listed)
+        elif condition.bound is None or isinstance(self.names[condition.bound.feature], Indicator):
+            found = self.sum(condition)
+        else:
+            found = self.bound(condition.bound)
+        found = exp.Paren(this=found) if isinstance(found, exp.Or) else found
+        return sql_text(found, self.dialect)
 
-    def number(self, feature):
-        """Return the SQL expression of the value of a feature as a number."""
-        if feature not in self.known:
-            self.known[feature] = self._number(self.names[feature])
-        return self.known[feature]
+    def sum(self, condition):
+        """Return the condition on a weighted sum, in double precision as in `predict`."""
+        terms = zip(condition.indices.tolist(), condition.weights.tolist(), strict=True)
+        total = None
+        for feature, weight in terms:
+            term = self.term(feature, abs(weight))
+            if total is None:
+                total = exp.Neg(this=term) if weight < 0 else term
+            else:
+                total = (exp.Sub if weight < 0 else exp.Add)(this=total, expression=term)
+        threshold = float_literal(condition.threshold, self.dialect)
+        return (exp.LTE if condition.is_left else exp.GT)(this=total, expression=threshold)
 
-    def _number(self, name):
+    def term(self, feature, weight):
+        """Return the product of a positive weight and the value of a feature, as a float64."""
+        name, factor = self.names[feature], float_literal(weight, self.dialect)
         if isinstance(name, Indicator):
-            return f"CASE WHEN {self.levels([name], is_listed=True)} THEN 1.0e0 ELSE 0.0e0 END"
-        cell = self._cell(name)
-        fill = getattr(name, "fill", None)
-        return cell if fill is None else f"COALESCE({cell}, {signed(fill)})"
+            when = (
+                exp.Case().when(self.levels([name], is_listed=True), factor).else_(int_literal(0))
+            )
+            return as_double(when, self.dialect)
+        if feature not in self.known:
+            self.known[feature] = as_double(self.value(name), self.dialect)
+        value = self.known[feature].copy()
+        return value if weight == 1 else exp.Mul(this=factor, expression=value)
 
-    def _cell(self, name):
-        """Return the SQL expression of a raw cell, converted as the reader of the column does."""
-        prefix = "" if self.table is None else f"{dialects.identifier(self.table, self.dialect)}."
-        cell = prefix + dialects.identifier(column_of(name), self.dialect)
-        reader = getattr(name, "reader", None)
-        if reader is None or isinstance(reader, Level):
-            return cell
-        return reader.sql(cell, self.dialect)
+    def value(self, name):
+        """Return the value of a numeric feature, with the number that fills in missing values."""
+        reader, fill, cell = _reader(name), getattr(name, "fill", None), self.cell(name)
+        if fill is None:
+            return number_of(reader, cell, self.dialect)
+        filled = float_literal(fill, self.dialect)
+        if missing_code(reader, cell, self.dialect) is None:
+            return exp.func("COALESCE", number_of(reader, cell, self.dialect), filled)
+        is_missing = missing(reader, cell, self.dialect)
+        return exp.Case().when(is_missing, filled).else_(number_of(reader, cell, self.dialect))
+
+    def bound(self, bound):
+        """Return the condition on a single number."""
+        name = self.names[bound.feature]
+        reader, fill, cell = _reader(name), getattr(name, "fill", None), self.cell(name)
+        found = limit(reader, cell, bound.value, bound.is_upper == bound.is_strict, self.dialect)
+        if found is not None:
+            compare = exp.LT if bound.is_upper else exp.GTE
+            test = compare(this=found[0], expression=found[1])
+        else:
+            value = number_of(reader, cell, self.dialect)
+            if abs(bound.value) >= _EXACT_INTEGERS:
+                value = as_double(value, self.dialect)
+            threshold = float_literal(bound.value, self.dialect)
+            test = _COMPARE[bound.sign](this=value, expression=threshold)
+        if fill is None or fill not in bound:
+            return test
+        return exp.or_(test, missing(reader, cell, self.dialect), copy=False)
+
+    def cell(self, name):
+        """Return the raw column of a feature."""
+        return exp.Column(this=identifier(column_of(name)), table=self.table and self.table.copy())
 
     def levels(self, names, *, is_listed):
         """Return the condition that a row has one of some levels of a column, or none of them.
@@ -217,23 +278,45 @@ class _Writer:
         is_listed : bool
         """
         if not names:
-            return "1 = 0"
+            return _NEVER.copy()
         values, is_rest = union_of_levels(names)
         has_missing = any(name.has_missing for name in names) == is_listed
         is_rest = is_rest == is_listed
-        reader, cell = names[0].reader, self._cell(names[0])
-        literals = [dialects.value(value, self.dialect) for value in values]
-        if isinstance(reader, Level) and has_missing != is_rest:
-            literals += [dialects.value(word, self.dialect) for word in reader.missing]
-        test = _comparison(cell, literals, is_equal=not is_rest)
+        reader, cell = names[0].reader, self.cell(names[0])
+        test = self.comparison(cell, values, is_equal=not is_rest)
         if has_missing:
-            is_null = f"{cell} IS NULL"
-            if test is None:
-                return "1 = 1" if is_rest else is_null
-            return f"({test} OR {is_null})"
+            if test is None and is_rest:
+                return exp.Not(this=_NEVER.copy())
+            gaps = exp.Is(this=cell, expression=exp.null())
+            if not is_rest:
+                gaps = missing(reader, cell, self.dialect)
+            return gaps if test is None else exp.or_(test, gaps, copy=False)
+        if not is_rest:
+            return _NEVER.copy() if test is None else test
         if test is None:
-            return f"{cell} IS NOT NULL" if is_rest else "1 = 0"
-        return test
+            test = exp.Not(this=exp.Is(this=cell.copy(), expression=exp.null()))
+        codes = missing_code(reader, cell, self.dialect)
+        return test if codes is None else exp.and_(test, exp.not_(codes), copy=False)
+
+    def comparison(self, cell, values, *, is_equal):
+        """Return the condition that a cell equals one of some values, or none of them.
+
+        The second case is that of `is_equal` False. Without values, return None.
+        """
+        if not values:
+            return None
+        if any(isinstance(value, str) for value in values):
+            cell = exact_text(cell.copy(), self.dialect)
+        literals = [literal(each, self.dialect) for each in values]
+        if len(literals) == 1:
+            return (exp.EQ if is_equal else exp.NEQ)(this=cell.copy(), expression=literals[0])
+        found = exp.In(this=cell.copy(), expressions=literals)
+        return found if is_equal else exp.Not(this=found)
+
+
+def _reader(name):
+    """Return the reader of the raw column of a feature, or None."""
+    return getattr(name, "reader", None)
 
 
 def union_of_levels(names):
@@ -251,15 +334,3 @@ def union_of_levels(names):
     if rest is None:
         return listed, False
     return [value for value in rest.levels if value not in listed], True
-
-
-def _comparison(cell, literals, *, is_equal):
-    """Return the SQL condition that a cell equals one of some literals, or none of them.
-
-    The second case is that of `is_equal` False. Without literals, return None.
-    """
-    if not literals:
-        return None
-    if len(literals) == 1:
-        return f"{cell} {'=' if is_equal else '<>'} {literals[0]}"
-    return f"{cell} {'' if is_equal else 'NOT '}IN ({', '.join(literals)})"

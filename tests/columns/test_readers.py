@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sqlglot import exp
 
 from tao_cluster import Schema
 from tao_cluster.columns import TableReader
@@ -16,6 +17,7 @@ from tao_cluster.columns.readers import (
     UnreadableCellError,
     Written,
 )
+from tao_cluster.export.sql_cells import number_of
 
 
 def cells(*values):
@@ -26,7 +28,8 @@ def in_sql(reader, column):
     """Numbers that SQLite computes for a column that pandas has written."""
     database = sqlite3.connect(":memory:")
     pd.DataFrame({"c": column}).to_sql("t", database)
-    query = f"SELECT {reader.sql('c')} AS v FROM t"  # noqa: S608
+    number = number_of(reader, exp.column("c"), "sqlite").sql("sqlite")
+    query = f"SELECT {number} AS v FROM t"  # noqa: S608
     found = pd.read_sql(query, database)["v"]
     return found.astype(float).to_numpy()
 

@@ -121,8 +121,8 @@ def test_sql_gives_the_clusters_or_a_sentence(names):
     columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
     connection.execute(f"CREATE TABLE points ({columns})")
     connection.executemany("INSERT INTO points VALUES (?, ?)", ROWS.tolist())
-    query = f"SELECT {to_sql(TREE, names, table='points')} FROM points ORDER BY rowid"  # noqa: S608
-    found = [label for (label,) in connection.execute(query)]
+    query = f"{to_sql(TREE, names, table='points')} ORDER BY rowid"
+    found = [row[-1] for row in connection.execute(query)]
     connection.close()
     assert found == TREE.predict(ROWS).tolist()
 

@@ -217,10 +217,11 @@ def test_gaps_are_filled_as_the_pipeline_does():
 def sql_labels(model, rows, **options):
     connection = sqlite3.connect(":memory:")
     rows.to_sql("points", connection, index=False)
-    query = f"SELECT {to_sql(model, **options)} FROM points ORDER BY rowid"  # noqa: S608
-    rows = connection.execute(query).fetchall()
+    found = to_sql(model, **options)
+    query = found if options.get("table") else f"SELECT {found} FROM points"  # noqa: S608
+    rows = connection.execute(f"{query} ORDER BY rowid").fetchall()
     connection.close()
-    return [label for (label,) in rows]
+    return [row[-1] for row in rows]
 
 
 @pytest.mark.slow

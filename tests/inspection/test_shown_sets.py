@@ -162,7 +162,7 @@ def test_one_set_is_shown_alike_everywhere():
     assert f"if {outside} then cluster 1" in str(cluster_profile(tree, 1, feature_names=NAMES))
     assert to_sql(tree, NAMES).splitlines()[1:3] == [
         """  WHEN "region" IN ('north', 'west') THEN 0""",
-        """  WHEN ("region" NOT IN ('north', 'west') OR "region" IS NULL) THEN 1""",
+        """  WHEN (NOT "region" IN ('north', 'west') OR "region" IS NULL) THEN 1""",
     ]
     (node, *_) = report(tree, feature_names=NAMES)["nodes"]
     assert edge_signs(node) == ("yes", "no")

@@ -1,0 +1,107 @@
+"""SQL gives the clusters of `predict` in every row of every database, for all kinds of columns."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+from databases import ZONES, each_database  # noqa: F401
+from typed_tables import KINDS, WORDS, random_columns, random_tree, rows_of, types_of
+
+from tao_cluster import Tree, table_pipeline
+from tao_cluster.export.sql_dialects import float_literal, sql_text
+from tao_cluster.table import NA_VALUES
+
+SLOW = pytest.mark.slow
+
+
+def is_possible(feature, dialect):
+    """Whether a dialect has what the feature needs: SQLite knows no time zones by name."""
+    name, _ = feature
+    reader = getattr(name, "reader", None)
+    zone = getattr(reader, "zone", "")
+    return not (dialect == "sqlite" and "/" in zone and reader.part is not None)
+
+
+def check(database, columns, seed, n_trees):
+    """Compare SQL and `predict` for random trees, in sessions of several time zones."""
+    database.fill(types_of(columns, database.dialect), rows_of(columns, database.dialect))
+    rng = np.random.default_rng(seed)
+    features = [feature for column in columns.values() for feature in column.features]
+    features = [feature for feature in features if is_possible(feature, database.dialect)]
+    for i in range(n_trees):
+        tree, names, X = random_tree(rng, features, depth=3, is_oblique=i % 2 == 1)
+        database.set_zone(ZONES[i % len(ZONES)])
+        assert database.labels(tree, names) == tree.predict(X).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW)])
+def test_columns_of_one_kind(database, kind, seed):
+    check(database, random_columns(seed, kinds=(kind, kind)), seed, n_trees=4)
+
+
+@SLOW
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_columns_of_all_kinds(database, seed):
+    check(database, random_columns(seed), seed, n_trees=12)
+
+
+FITTED = ("floats", "integers", "decimals", "written", "iso_texts", "timestamps", "clocks")
+FITTED += ("levels", "truth")
+
+
+@functools.cache
+def fitted(seed, split):
+    """A table, its columns, and a pipeline that table_pipeline has chosen and fitted."""
+    kinds = [kind for kind in KINDS if kind.__name__ in FITTED]
+    columns = random_columns(seed, 200, kinds)
+    cells = {name: pd.Series(column.cells, dtype=object) for name, column in columns.items()}
+    for name, column in columns.items():
+        if column.kind in ("TIMESTAMP", "DOUBLE PRECISION", "BIGINT"):
+            cells[name] = cells[name].infer_objects()
+    table = pd.DataFrame(cells)
+    options = {"na_values": [*NA_VALUES, *WORDS], "keep": [*table], "max_leaves": 9}
+    pipeline = table_pipeline(table, 6, split=split, random_state=0, **options)
+    return table, columns, pipeline.fit(table)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("split", ["axis", "oblique"])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(j, marks=SLOW) for j in range(1, 9))])
+def test_fitted_pipelines(database, split, seed):
+    table, columns, pipeline = fitted(seed, split)
+    database.fill(types_of(columns, database.dialect), rows_of(columns, database.dialect))
+    assert database.labels(pipeline) == pipeline.predict(table).tolist()
+
+
+def test_every_float_is_read_back(database):
+    rng = np.random.default_rng(0)
+    numbers = [*rng.uniform(1, 10, 600) * 10.0 ** rng.integers(-30, 30, 600), 0.0, 0.1, 2.0**60]
+    numbers += [*rng.uniform(0, 10, 600), *rng.integers(0, 10**7, 600) / 1e4, 1e-200, 1.7e300]
+    # Literals of 17 digits that SQLite 3.40 reads one bit off.
+    numbers += [7.993291774060443, 0.002105918464458939, 3934785317.807163, 46.68115508111973]
+    numbers = [float(number) for number in (*numbers, *(-each for each in numbers[::9]))]
+    kind = "DOUBLE PRECISION" if database.dialect == "postgres" else "DOUBLE"
+    database.fill({"x": kind}, [(number,) for number in numbers])
+    order, table = database.quoted("row number"), database.quoted("some points")
+    for start in range(0, len(numbers), 300):
+        texts = [
+            sql_text(float_literal(number, database.dialect), database.dialect)
+            for number in numbers[start : start + 300]
+        ]
+        tests = " ".join(f"WHEN {start + i} THEN x = {text}" for i, text in enumerate(texts))
+        query = f"SELECT CASE {order} {tests} END FROM {table}"  # noqa: S608
+        found = database.run(f"{query} WHERE {order} BETWEEN {start} AND {start + len(texts) - 1}")
+        assert [bool(is_equal) for (is_equal,) in found] == [True] * len(texts)
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 2.5, 1e-3])
+def test_a_short_threshold_of_a_float32_column(database, threshold):
+    kind = {"postgres": "REAL", "sqlite": "REAL"}.get(database.dialect, "FLOAT")
+    x = np.float32([threshold, -threshold, 5 * threshold]).astype(float)
+    database.fill({"x": kind}, [(number,) for number in x.tolist()])
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [threshold, 0, 0], [-1, 0, 1], 1
+    )
+    assert database.labels(tree, ["x"]) == tree.predict(x[:, None]).tolist()
