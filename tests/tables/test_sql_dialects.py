@@ -170,9 +170,9 @@ def test_dates_that_a_dialect_cannot_write(form):
     reader = Date(form=form)
     with pytest.raises(ValueError, match="column 'c', cannot be written in the dialect"):
         to_sql(*stump(Numeric("c", None, reader)), dialect="oracle")
-    reader = Date(form="%y-%m-%d")
-    with pytest.raises(ValueError, match="Dates of the form '%y-%m-%d', such as the column 'c'"):
-        to_sql(*stump(Numeric("c", None, reader)), dialect="duckdb")
+    reader = Date(form="%Y %d %m")
+    with pytest.raises(ValueError, match="Dates of the form '%Y %d %m', such as the column 'c'"):
+        to_sql(*stump(Numeric("c", None, reader)), dialect="tsql")
 
 
 def test_the_comparison_of_strings_respects_case():
