@@ -137,6 +137,17 @@ def mariadb():
 DATABASES = {function.__name__: function for function in (sqlite, duckdb, postgres, mariadb)}
 
 
+@pytest.fixture(scope="session")
+def databases():
+    """All databases that are installed; tests of a module that imports this function can use it."""
+    with contextlib.ExitStack() as stack:
+        found = []
+        for start in DATABASES.values():
+            with contextlib.suppress(pytest.skip.Exception):
+                found.append(stack.enter_context(start()))
+        yield found
+
+
 @pytest.fixture(scope="session", params=DATABASES, name="database")
 def each_database(request):
     """Every database once; tests of a module that imports this function can use it."""

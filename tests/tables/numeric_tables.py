@@ -50,7 +50,8 @@ MODELS = {
 
 
 def seeds(n, slow):
-    return [*range(n), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(n, slow))]
+    marks = [pytest.mark.slow, pytest.mark.sweep]
+    return [*range(n), *(pytest.param(seed, marks=marks) for seed in range(n, slow))]
 
 
 def random_table(seed, n_rows=250, n_columns=3, n_groups=3):

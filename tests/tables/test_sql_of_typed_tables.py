@@ -12,7 +12,7 @@ from tao_cluster import Tree, table_pipeline
 from tao_cluster.export.sql_dialects import float_literal, sql_text
 from tao_cluster.table import NA_VALUES
 
-SLOW = pytest.mark.slow
+SLOW = (pytest.mark.slow, pytest.mark.sweep)
 
 
 def is_possible(feature, dialect):
@@ -41,7 +41,8 @@ def test_columns_of_one_kind(database, kind, seed):
     check(database, random_columns(seed, kinds=(kind, kind)), seed, n_trees=4)
 
 
-@SLOW
+@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_columns_of_all_kinds(database, seed):
     check(database, random_columns(seed), seed, n_trees=12)

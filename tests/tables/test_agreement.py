@@ -1,0 +1,103 @@
+"""From a messy file to SQL: everything that reads a row gives it the same cluster."""
+
+import contextlib
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from databases import databases  # noqa: F401
+from messy_files import file_of, random_cells
+from numeric_tables import seeds
+
+from tao_cluster import Schema, load, read_table, save, table_pipeline
+from tao_cluster.cli import main
+from tao_cluster.columns import raw_view
+from tao_cluster.columns.readers import Level, Number
+from tao_cluster.export import to_query, to_rules
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+TYPES = {"f": "DOUBLE PRECISION", "i": "BIGINT", "b": "BOOLEAN"}
+
+
+def fitted(seed, folder):
+    """The tables of the files "old.csv" and "new.csv" in a folder, and the pipeline."""
+    file_of(random_cells(seed), folder / "old.csv", seed)
+    file_of(random_cells(seed + 1000), folder / "new.csv", seed)
+    options = {"date_parts": [["month"], ["weekday", "hour"], []][seed % 3]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        old = read_table(folder / "old.csv")
+        pipeline = table_pipeline(
+            old, 3, split=["axis", "oblique"][seed % 2], max_leaves=7, random_state=0, **options
+        ).fit(old)
+        new = read_table(folder / "new.csv", schema=pipeline.schema_)
+    kept = pipeline[0].usable_rows(new)
+    return old, new[kept].reset_index(drop=True), kept, pipeline
+
+
+@pytest.mark.parametrize("seed", seeds(30, 500))
+def test_a_row_has_one_cluster(seed, databases, tmp_path):  # noqa: F811
+    old, new, kept, pipeline = fitted(seed, tmp_path)
+    check_files(seed, new, kept, pipeline, tmp_path)
+    check_rules(old, new, pipeline)
+    for database in databases:
+        check_database(database, old, new, pipeline)
+
+
+def check_files(seed, new, kept, pipeline, folder):
+    """Saved models, frames of strings, files of one row, and the command line agree."""
+    schema = pipeline.schema_
+    expected = pipeline.predict(new)
+    save(pipeline, folder / "model.json")
+    loaded = load(folder / "model.json")
+    assert loaded.schema_ == schema
+    assert Schema.from_dict(schema.to_dict()) == schema
+    np.testing.assert_array_equal(loaded.predict(new), expected)
+    # A frame of strings, and one row at a time, as the fit has never seen them.
+    texts = pd.DataFrame(random_cells(seed + 1000))[kept].reset_index(drop=True)
+    np.testing.assert_array_equal(pipeline.predict(texts), expected)
+    for row in (0, len(new) - 1):
+        path = folder / "row.csv"
+        pd.DataFrame(random_cells(seed + 1000))[kept].iloc[[row]].to_csv(path, index=False)
+        one = read_table(path, schema=schema, on_note=print)
+        assert pipeline.predict(one).tolist() == [expected[row]]
+    if seed % 5 == 0:
+        path = folder / "labels.csv"
+        command = ["predict", str(folder / "model.json"), str(folder / "new.csv")]
+        assert main([*command, "--out", str(path)]) == 0
+        labels = pd.read_csv(path).set_index("row")["cluster"]
+        rows = np.flatnonzero(kept)
+        np.testing.assert_array_equal(labels[rows], expected)
+
+
+def check_rules(old, new, pipeline):
+    """There is one rule per leaf, and queries of pandas select the rows of each cluster."""
+    np.testing.assert_array_equal(pipeline[-1].labels_, pipeline.predict(old))
+    assert len(to_rules(pipeline)) == pipeline[-1].tree_.n_leaves
+    readers = pipeline.schema_.readers
+    tested = raw_view(pipeline).tested_columns
+    if any(not isinstance(readers[name], Level | Number) for name in tested):
+        with contextlib.suppress(ValueError):  # strings that are read as numbers or dates
+            assert to_query(pipeline)
+        return
+    queries = to_query(pipeline)
+    for table in (old, new):
+        labels = pipeline.predict(table)
+        for k, query in queries.items():
+            np.testing.assert_array_equal(table.query(query).index, np.flatnonzero(labels == k))
+
+
+def check_database(database, old, new, pipeline):
+    """SQL gives the clusters of `predict` to the rows of a database."""
+    names = [name for name in old if name != "customer_id"]
+    text = {"mysql": "VARCHAR(80)"}.get(database.dialect, "TEXT")
+    double = {"mysql": "DOUBLE"}.get(database.dialect, "DOUBLE PRECISION")
+    kinds = TYPES | {"f": double}
+    types = {name: kinds.get(old[name].dtype.kind, text) for name in names}
+    is_truth = {name: all(isinstance(cell, bool) for cell in old[name].dropna()) for name in names}
+    types |= {name: "BOOLEAN" for name in names if is_truth[name]}
+    for table in (old, new):
+        cells = table[names].astype(object).where(table[names].notna(), None)
+        database.fill(types, list(cells.itertuples(index=False, name=None)))
+        assert database.labels(pipeline) == pipeline.predict(table).tolist()
