@@ -186,7 +186,15 @@ class Increasing:
             # Suppress warnings of overflow for the extreme numbers that a bisection tries, and of
             # missing column names.
             warnings.simplefilter("ignore")
-            found = getattr(self.function, method)(rows)
+            try:
+                found = getattr(self.function, method)(rows)
+            except ValueError:
+                # A scaler inside of the step may refuse infinity, to which such a number overflows.
+                if values.size == 1:
+                    return np.full(values.shape, np.nan)
+                halves = np.array_split(values.ravel(), 2)
+                found = np.concatenate([self._evaluate(half, method, others) for half in halves])
+                return found.reshape(values.shape)
         return np.asarray(found, dtype=np.float64)[:, self.j].reshape(values.shape)
 
 

@@ -8,6 +8,7 @@ from ..tree import Tree
 from ..tree.conditions import largest_float_where
 from .steps import UnsupportedStepError
 
+_AT_ONCE = 63  # floats of which a step of scikit-learn computes the values in one call
 _NARROW = 1e-6  # share of the distance to the next value, below which a range is due to rounding
 
 
@@ -64,9 +65,9 @@ def _one_column(column, weight, threshold):
     if column.source.is_category:
         return _of_indicator(goes_left(0.0), goes_left(1.0))
     if weight * column.slope > 0:
-        return 1.0, largest_float_where(goes_left)
+        return 1.0, largest_float_where(goes_left, _AT_ONCE)
     # Large raw numbers go left, so the test is -x <= threshold.
-    return -1.0, largest_float_where(lambda negative: goes_left(-negative))
+    return -1.0, largest_float_where(lambda negative: goes_left(-negative), _AT_ONCE)
 
 
 def _of_indicator(zero_goes_left, one_goes_left):
@@ -133,10 +134,9 @@ def _raw_pair(column, low, high):
     sign = 1.0 if column.slope > 0 else -1.0
 
     def ends(value):
-        below = largest_float_where(lambda y: column(sign * y) < value)
-        return math.nextafter(below, math.inf), largest_float_where(
-            lambda y: column(sign * y) <= value
-        )
+        below = largest_float_where(lambda y: column(sign * y) < value, _AT_ONCE)
+        last = largest_float_where(lambda y: column(sign * y) <= value, _AT_ONCE)
+        return math.nextafter(below, math.inf), last
 
     (first_low, last_low), (first_high, last_high) = ends(low), ends(high)
     apart = first_high - last_low if math.isfinite(low) and math.isfinite(high) else 0.0

@@ -326,7 +326,7 @@ def explanation_sizes(tree):
     return sizes
 
 
-def largest_float_where(holds):
+def largest_float_where(holds, n_at_once=1):
     """Return the largest float that satisfies a predicate.
 
     The predicate must be monotone: true up to some float, and false for all larger ones. The
@@ -336,6 +336,9 @@ def largest_float_where(holds):
     Parameters
     ----------
     holds : callable(float) -> bool
+    n_at_once : int, default=1
+        If it is larger, `holds` takes an array of at most so many floats, and returns a bool array.
+        With 63 floats, there are at most 12 steps.
 
     Returns
     -------
@@ -349,8 +352,13 @@ def largest_float_where(holds):
     """
     low, above = _rank(-sys.float_info.max), _rank(sys.float_info.max) + 1
     while above - low > 1:
-        middle = (low + above) // 2
-        low, above = (middle, above) if holds(_at_rank(middle)) else (low, middle)
+        n = min(n_at_once, above - low - 1)
+        ranks = [low, *(low + (above - low) * i // (n + 1) for i in range(1, n + 1)), above]
+        if n_at_once == 1:
+            n_true = int(holds(_at_rank(ranks[1])))
+        else:
+            n_true = int(np.sum(holds(np.array([_at_rank(rank) for rank in ranks[1:-1]]))))
+        low, above = ranks[n_true], ranks[n_true + 1]
     return _at_rank(low)
 
 
