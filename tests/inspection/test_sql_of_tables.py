@@ -4,12 +4,11 @@ import sqlite3
 
 import numpy as np
 import pytest
-from raw_tables import MODELS, OPTIONS, WAYS, random_table
+from raw_tables import MODELS, WAYS, random_table
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from greedy import IMM
-from tao_cluster import table_pipeline
 from tao_cluster.columns import raw_view
 from tao_cluster.export import to_sql
 
@@ -49,23 +48,6 @@ def test_each_encoder_on_one_table(way):
 def test_pipelines_of_scikit_learn(way, model, seed):
     table = random_table(seed)
     pipeline = make_pipeline(WAYS[way](), MODELS[model]).fit(table)
-    check(pipeline, table)
-    check(pipeline, random_table(seed + 10, levels="axyz"))
-
-
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize(
-    ("seed", "split"),
-    [
-        (3, "axis"),
-        *(pytest.param(j, split, marks=SLOW) for j in range(3) for split in ("axis", "oblique")),
-    ],
-)
-def test_table_pipelines(options, split, seed):
-    table = random_table(seed)
-    pipeline = table_pipeline(
-        table, 5, split=split, max_leaves=9, random_state=0, **OPTIONS[options]
-    ).fit(table)
     check(pipeline, table)
     check(pipeline, random_table(seed + 10, levels="axyz"))
 
