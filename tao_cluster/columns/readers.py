@@ -62,7 +62,7 @@ class Reader:
         return ()
 
     def read(self, column):
-        """Return the cells as a Series of floats, or of categories (for a :class:`Level`).
+        """Return the cells as a Series of floats, or of categories (for a ``Level``).
 
         Missing values become NaN.
 
