@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import rest_in_sweeps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
@@ -160,7 +161,9 @@ def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
     assert any(column in to_text(pipeline) for column in wine.columns)
 
 
-@pytest.mark.parametrize("name", ["log1p", "Yeo-Johnson", "quantiles"])
+@pytest.mark.parametrize(
+    "name", rest_in_sweeps(["log1p", "quantiles", "Yeo-Johnson"], "log1p", "quantiles")
+)
 def test_all_displays_show_the_same_thresholds(wine, name):
     model = ExKMC(3, max_leaves=6, midpoints=True, random_state=0)
     pipeline = make_pipeline(INCREASING[name], model).fit(wine)

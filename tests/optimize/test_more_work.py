@@ -8,8 +8,9 @@ from sklearn.preprocessing import scale
 from tao_cluster import DirectForm, TAOClustering
 
 GOALS = ({}, {"max_parameters": 5}, {"max_cost_increase": 3.0}, {"split": "axis"})
+SWEEP = (pytest.mark.slow, pytest.mark.sweep)
 DRAWS = [
-    pytest.param(seed, goal, marks=() if seed == 1 else pytest.mark.slow, id=f"{seed}-{goal}")
+    pytest.param(seed, goal, marks=() if seed == 1 else SWEEP, id=f"{seed}-{goal}")
     for seed in (1, 2)
     for goal in range(len(GOALS))
 ]
