@@ -14,7 +14,7 @@ from tao_cluster import Schema, load, read_table, save, table_pipeline
 from tao_cluster.cli import main
 from tao_cluster.columns import raw_view
 from tao_cluster.columns.readers import Level, Number
-from tao_cluster.export import to_query, to_rules
+from tao_cluster.export import to_onnx, to_query, to_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 TYPES = {"f": "DOUBLE PRECISION", "i": "BIGINT", "b": "BOOLEAN"}
@@ -43,6 +43,7 @@ def test_a_row_has_one_cluster(seed, databases, tmp_path):  # noqa: F811
     check_rules(old, new, pipeline)
     for database in databases:
         check_database(database, old, new, pipeline)
+    check_onnx(old, pipeline)
 
 
 def check_files(seed, new, kept, pipeline, folder):
@@ -86,6 +87,13 @@ def check_rules(old, new, pipeline):
         labels = pipeline.predict(table)
         for k, query in queries.items():
             np.testing.assert_array_equal(table.query(query).index, np.flatnonzero(labels == k))
+
+
+def check_onnx(old, pipeline):
+    """An ONNX model of the last step gives every fitted row its cluster."""
+    onnx = pytest.importorskip("test_onnx_of_tables", reason="onnxruntime runs the models")
+    _, labels = onnx.labels_of(to_onnx(pipeline[-1]), pipeline[:-1].transform(old))
+    np.testing.assert_array_equal(labels, pipeline.predict(old))
 
 
 def check_database(database, old, new, pipeline):
