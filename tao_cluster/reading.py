@@ -14,7 +14,13 @@ import numpy as np
 import pandas as pd
 
 from ._utils.warnings import listed, warn
-from .columns.readers import WHITE_SPACE, Number, UnreadableCellError, thousands_or_decimal
+from .columns.readers import (
+    WHITE_SPACE,
+    Level,
+    Number,
+    UnreadableCellError,
+    thousands_or_decimal,
+)
 from .columns.schema import NA_VALUES, Schema, SchemaError
 from .outofcore.files import file_errors, read_npy, read_npz
 
@@ -276,8 +282,9 @@ def _typed(texts, layout, decision, may_ask):
         Whether the meaning of a point or comma is open.
     """
     reader = decision.readers[0] if decision is not None and decision.readers else None
-    is_number = isinstance(reader, Number) or getattr(reader, "form", "text") == "number"
-    if decision is not None and not (is_number or getattr(reader, "form", None) == "truth"):
+    form = reader.form if isinstance(reader, Level) else None
+    is_number = isinstance(reader, Number) or form == "number"
+    if decision is not None and not (is_number or form == "truth"):
         return texts
     cells = texts.str.strip(WHITE_SPACE)
     is_gap = cells.isin([word for word in layout.na_values if isinstance(word, str)]).to_numpy()
@@ -288,7 +295,7 @@ def _typed(texts, layout, decision, may_ask):
         truth = cells.str.lower().astype(object).map({"true": True, "false": False})
         if truth[~is_gap].notna().all():
             return truth.astype(object if is_gap.any() else bool)
-    numbers = _numbers(filled, layout, is_code_number=is_number)
+    numbers = _numbers(filled, layout, allows_zeros=is_number)
     is_open = may_ask and not is_number and numbers is not None and numbers.dtype.kind == "f"
     if numbers is None or (is_open and thousands_or_decimal(filled, layout.decimal)):
         return texts
@@ -302,8 +309,11 @@ def _typed(texts, layout, decision, may_ask):
     return pd.Series(found, index=texts.index, name=texts.name)
 
 
-def _numbers(cells, layout, *, is_code_number):
-    """Return strings as an array of integers or floats; None if one of them is no number."""
+def _numbers(cells, layout, *, allows_zeros):
+    """Return strings as an array of integers or floats; None if one of them is no number.
+
+    A number with a leading zero, such as 08015, is a code unless `allows_zeros` is true.
+    """
     if layout.thousands:
         cells = cells.str.replace(layout.thousands, "", regex=False)
     if layout.decimal != ".":
@@ -315,7 +325,7 @@ def _numbers(cells, layout, *, is_code_number):
         numbers = pd.to_numeric(some, errors="coerce")
         if numbers.isna().any():
             return None
-    if not is_code_number and _LEADING_ZERO.search("\n".join(cells)):
+    if not allows_zeros and _LEADING_ZERO.search("\n".join(cells)):
         return None
     if numbers.dtype.kind in "iu":
         return numbers.to_numpy()

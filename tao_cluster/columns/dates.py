@@ -1,5 +1,6 @@
 """Readers of dates, times of day and durations."""
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -48,7 +49,7 @@ class Date(Reader):
     is_typed: bool = False
 
     def __post_init__(self):
-        """Raise a ValueError if the first date, the form, the part or the zone is none."""
+        """Raise a ValueError if the first date, the form, the part or the zone is not valid."""
         if self.part is not None and self.part not in PARTS:
             raise ValueError(f"{self.part!r} is not one of {', '.join(PARTS)}.")
         if self.form is not None and not {"%Y"} < {*re.findall("%-?[A-Za-z]", self.form)}:
@@ -85,10 +86,7 @@ class Date(Reader):
             return None
         if not is_dates(column):
             return cls._from_texts(column, missing)
-        zones = _zones(column)
-        if len(zones) > 1 and "" in zones:
-            raise AmbiguousDatesError("dates with and without a time zone")
-        zone = zones.pop() if len(zones) == 1 else "UTC"
+        zone = _common_zone(_zones(column), "a time zone")
         return cls(tuple(missing), zone=zone, is_typed=True).starting_at(column)
 
     @classmethod
@@ -103,14 +101,12 @@ class Date(Reader):
             if order in found or not re.fullmatch(pattern, texts.iloc[0]):
                 continue
             if texts.str.fullmatch(pattern).all():
-                reader = cls(tuple(missing), form=form)
+                zone = ""
                 if form is None:
-                    offsets = texts.str.extract(_OFFSET)[0]
-                    zones = {*offsets.dropna().replace({"Z": "UTC", "+00:00": "UTC"})}
-                    if zones and offsets.isna().any():
-                        raise AmbiguousDatesError("dates with and without an offset")
-                    zone = "" if not zones else zones.pop() if len(zones) == 1 else "UTC"
-                    reader = cls(tuple(missing), zone=zone)
+                    offsets = texts.str.extract(_OFFSET)[0].fillna("")
+                    zones = {*offsets.replace({"Z": "UTC", "+00:00": "UTC"})}
+                    zone = _common_zone(zones, "an offset")
+                reader = cls(tuple(missing), form=form, zone=zone)
                 if np.isfinite(reader._seconds(column)).all():
                     found[order] = reader
         if len(found) > 1:
@@ -203,15 +199,14 @@ class Date(Reader):
         They count in UTC if there is a zone. Cells with an offset are then the only readable ones,
         and otherwise cells without one.
         """
-        if is_dates(cells):
-            return by_kind(cells, self._of_dates) if cells.dtype == object else self._typed(cells)
-        return by_kind(cells, self._of_cells)
+        is_typed = is_dates(cells) and cells.dtype != object
+        return self._typed(cells) if is_typed else by_kind(cells, self._of_cells)
 
     def _of_cells(self, cells):
         """Return the seconds of objects, which are strings or dates; see :meth:`_seconds`."""
         are_dates = cells.map(lambda cell: isinstance(cell, date)).to_numpy(dtype=bool)
         seconds = np.full(len(cells), np.nan)
-        seconds[are_dates] = self._of_dates(cells[are_dates])
+        seconds[are_dates] = [self._of_date(cell) for cell in cells[are_dates]]
         texts = cells[~are_dates].astype(str).str.strip(WHITE_SPACE)
         form = "ISO8601" if self.form is None else self.form.replace("%-", "%")
         dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
@@ -222,11 +217,8 @@ class Date(Reader):
         seconds[~are_dates] = found
         return seconds
 
-    def _of_dates(self, cells):
-        """Return the seconds of objects of the types of the module datetime."""
-        return np.array([self._of_date(cell) for cell in cells], dtype=np.float64)
-
     def _of_date(self, cell):
+        """Return the seconds of an object of the module datetime; see :meth:`_seconds`."""
         has_zone = getattr(cell, "tzinfo", None) is not None
         if has_zone != bool(self.zone) or pd.isna(cell):
             return np.nan
@@ -309,6 +301,19 @@ def _zones(column):
     return {"" if own is None else _zone_name(own) for own in kinds}
 
 
+def _common_zone(zones, what):
+    """Return the zone of a column with dates of these zones; it is UTC if there are several.
+
+    Raises
+    ------
+    AmbiguousDatesError
+        If only some of the dates have a zone. `what` is what the others lack, for the message.
+    """
+    if len(zones) > 1 and "" in zones:
+        raise AmbiguousDatesError(f"dates with and without {what}")
+    return next(iter(zones)) if len(zones) == 1 else "UTC"
+
+
 def _zone_name(tz):
     """Return the name of a zone: "UTC", an offset such as "+02:00", or its name."""
     name = str(tz)
@@ -317,6 +322,24 @@ def _zone_name(tz):
         return "UTC" if offset[0] in ("+00:00", "-00:00") else offset[0]
     known = getattr(tz, "key", getattr(tz, "zone", None)) or name
     return "UTC" if known in ("UTC", "Etc/UTC", "tzutc()") else known
+
+
+def first_second(number, per_unit, *, or_equal):
+    """Return the first second of which the number, in larger units, exceeds a limit: int.
+
+    Parameters
+    ----------
+    number : float
+        The limit.
+    per_unit : int
+        Seconds in a unit of the limit.
+    or_equal : bool
+        Whether the number of this second may equal the limit.
+    """
+    second = math.floor(number * per_unit) - 2
+    while second / per_unit < number or (second / per_unit == number and not or_equal):
+        second += 1
+    return second
 
 
 def _whole_seconds(dates):

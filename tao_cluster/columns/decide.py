@@ -186,12 +186,7 @@ def _kind_of(column, name, cells, words, options, is_forced):  # noqa: PLR0911, 
     if kind.startswith("timedelta"):
         reader = Duration(words)
         return {"kind": "duration", "done": reader.unit, "readers": (reader,)}
-    if is_numeric_dtype(column) or kind in (
-        "integer",
-        "floating",
-        "mixed-integer-float",
-        "decimal",
-    ):
+    if is_numeric_dtype(column) or kind in (*_NUMBERS, "decimal"):
         return _numeric(name, cells, Number(words), options, is_forced)
     return _strings(name, cells, words, options, is_forced)
 
@@ -442,17 +437,10 @@ def _check_mixed(name, cells):
     row = int(np.argmax(~np.isfinite(numbers)))
     wrong = str(cells.iloc[row]).strip()
     negative = re.fullmatch(r"\(([0-9.,]+)\)|([0-9.,]+)-", wrong)
+    remedy = None
     if negative:
         remedy = f"replace it by -{negative[1] or negative[2]} if it is a negative number"
-    else:
-        remedy = f"correct it, use na_values=[*NA_VALUES, {wrong!r}] if it means a missing value"
-    raise UnreadableCellError(
-        name,
-        cells.index[row],
-        cells.iloc[row],
-        f"a number, as most cells of the column are; {remedy}, categorical=[{name!r}] if all cells "
-        "are categories, or leave out the column with drop",
-    )
+    _raise_unlike_most(name, cells, row, "a number", remedy)
 
 
 def _check_dates(name, cells):
@@ -461,13 +449,32 @@ def _check_dates(name, cells):
     if reader is None:
         return
     row = int(np.argmax(np.isnan(reader._seconds(cells))))
+    _raise_unlike_most(name, cells, row, reader.expected)
+
+
+def _raise_unlike_most(name, cells, row, expected, remedy=None):
+    """Raise an UnreadableCellError about a cell that is not what most cells of its column are.
+
+    Parameters
+    ----------
+    name : str
+    cells : Series
+    row : int, position of the cell
+    expected : str
+        What most cells are, such as "a number".
+    remedy : str, optional
+        What to do with the cell. The default is to correct it, or to declare it missing.
+    """
+    cell = cells.iloc[row]
+    word = cell.strip() if isinstance(cell, str) else str(cell)
+    if remedy is None:
+        remedy = f"correct it, use na_values=[*NA_VALUES, {word!r}] if it means a missing value"
     raise UnreadableCellError(
         name,
         cells.index[row],
-        cells.iloc[row],
-        f"{reader.expected}, as most cells of the column are; correct it, use "
-        f"na_values=[*NA_VALUES, {cells.iloc[row]!r}] if it means a missing value, "
-        f"categorical=[{name!r}] if all cells are categories, or leave out the column with drop",
+        cell,
+        f"{expected}, as most cells of the column are; {remedy}, categorical=[{name!r}] if all "
+        "cells are categories, or leave out the column with drop",
     )
 
 

@@ -154,12 +154,10 @@ class Schema:
 
     def to_json(self, path=None):
         """Return the schema as a JSON string; with a path, write it to a file instead."""
-        document = {key: _in_one_line(value) for key, value in self.to_dict().items()}
-        columns = self.to_dict()["columns"].items()
-        entries = [f"  {_in_one_line(name)}: {_in_one_line(entry)}" for name, entry in columns]
-        document["columns"] = "\n".join(["{", ",\n".join(entries), " }"])
-        parts = [f' "{key}": {value}' for key, value in document.items()]
-        text = "\n".join(["{", ",\n".join(parts), "}"]) + "\n"
+        document = self.to_dict()
+        lines = [f" {_line(key, document[key])}," for key in document if key != "columns"]
+        columns = [f"  {_line(name, entry)}" for name, entry in document["columns"].items()]
+        text = "\n".join(["{", *lines, ' "columns": {', ",\n".join(columns), " }", "}", ""])
         if path is None:
             return text
         Path(path).write_text(text, encoding="utf-8")
@@ -242,8 +240,9 @@ class Schema:
         return entry
 
 
-def _in_one_line(value):
-    return json.dumps(value, ensure_ascii=False)
+def _line(key, value):
+    """Return a key of a JSON object and its value in one line."""
+    return f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
 
 
 # The keys of the fields of each reader in a document. Two kinds of levels have a name of their own.
@@ -283,10 +282,10 @@ def _decision(name, entry, missing):
         raise SchemaError(
             f"{where}: the kind must be one of {listed([*_USED, *_LEFT_OUT])}, got {kind!r}."
         )
-    texts = {key: _typed(where, key, entry.get(key, ""), str) for key in ("done", "why")}
-    counts = {key: _typed(where, key, entry.get(key, 0), int) for key in ("rows", "gaps")}
+    texts = {key: _checked(where, key, entry.get(key, ""), str) for key in ("done", "why")}
+    counts = {key: _checked(where, key, entry.get(key, 0), int) for key in ("rows", "gaps")}
     found = Decision(name, kind, counts["rows"], counts["gaps"], why=texts["why"])
-    if not _typed(where, "use", is_used, bool) or kind in _LEFT_OUT:
+    if not _checked(where, "use", is_used, bool) or kind in _LEFT_OUT:
         return found
     cls = _USED[kind]
     if cls is Number and {*entry} & {*_KEYS[Written].values()}:
@@ -295,7 +294,7 @@ def _decision(name, entry, missing):
     _check_keys(where, entry, (*_COMMON, *names, *(("parts",) if cls is Date else ())))
     values = {}
     for key in {*names} & {*entry}:
-        values[names[key]] = _typed(where, key, entry[key], _types(cls)[names[key]])
+        values[names[key]] = _checked(where, key, entry[key], _types(cls)[names[key]])
     if cls is Level:
         values["form"] = next(form for form, word in _FORMS.items() if word == kind)
     # A column without missing values needs no words for them; see `table_pipeline`.
@@ -318,7 +317,7 @@ def _types(cls):
     return {f.name: f.type for f in fields(cls)}
 
 
-def _typed(where, key, value, kind):
+def _checked(where, key, value, kind):
     """Return a value of a document; raise a SchemaError if it is not of the type of its field."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         name = getattr(kind, "__name__", str(kind))

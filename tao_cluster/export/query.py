@@ -1,13 +1,12 @@
 """Rules of clusters for `DataFrame.query` of pandas."""
 
 import keyword
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from ..columns.dates import Date
+from ..columns.dates import Date, first_second
 from ..columns.names import Indicator, Numeric, levels_of
 from ..columns.readers import Level, Number
 from ..columns.view import named
@@ -159,14 +158,8 @@ def _first_date(reader, bound):
 
     Dates are read in whole seconds, which are rounded down.
     """
-    seconds = bound.value * _DAY
-    nearest = round(seconds)
-    is_whole = math.isclose(seconds, nearest, abs_tol=1e-3)
-    if bound.is_upper != bound.is_strict:  # a date at the bound is below
-        whole = (nearest if is_whole else math.floor(seconds)) + 1
-    else:
-        whole = nearest if is_whole else math.ceil(seconds)
-    return str(pd.Timestamp(reader.first) + pd.Timedelta(seconds=whole)).removesuffix(" 00:00:00")
+    second = first_second(bound.value, _DAY, or_equal=bound.is_upper == bound.is_strict)
+    return str(pd.Timestamp(reader.first) + pd.Timedelta(seconds=second)).removesuffix(" 00:00:00")
 
 
 def _quoted(name):

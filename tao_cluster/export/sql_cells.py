@@ -1,14 +1,13 @@
 """Cells of raw columns in SQL: the numbers, dates and missing values that readers make of them."""
 
 import functools
-import math
 import re
 from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 from sqlglot import exp
 
-from ..columns.dates import Clock, Date, Duration
+from ..columns.dates import Clock, Date, Duration, first_second
 from ..columns.readers import WHITE_SPACE, Level, Number, Written
 from .sql_dialects import (
     as_double,
@@ -265,7 +264,7 @@ def _(reader: Date, cell, number, or_equal, dialect):
     if reader.part is not None:
         return None
     try:
-        first = _first_second(number, _DAY, or_equal) + int(reader._start)
+        first = first_second(number, _DAY, or_equal=or_equal) + int(reader._start)
         first = _date_literal(reader, first, dialect)
     except OverflowError:  # beyond the dates of Python
         return None
@@ -276,7 +275,7 @@ def _(reader: Date, cell, number, or_equal, dialect):
 def _(reader: Clock, cell, number, or_equal, dialect):
     if not 0 <= number < 24 or family(dialect) in ("", "spark"):
         return None
-    second = _first_second(number, _HOUR, or_equal)
+    second = first_second(number, _HOUR, or_equal=or_equal)
     if second >= _DAY:
         return None
     text = (datetime(1, 1, 1) + timedelta(seconds=second)).strftime("%H:%M:%S")
@@ -291,14 +290,6 @@ def _guarded(reader, cell, moment, dialect):
     """Return a moment that is NULL for codes for missing values, which are no dates."""
     codes = missing_code(reader, cell, dialect)
     return moment if codes is None else exp.Case().when(codes, exp.null()).else_(moment)
-
-
-def _first_second(number, per_unit, or_equal):
-    """Return the first int of which the quotient by `per_unit` exceeds a number."""
-    second = math.floor(number * per_unit) - 2
-    while second / per_unit < number or (second / per_unit == number and not or_equal):
-        second += 1
-    return second
 
 
 # ---------------------------------------------------------------------- dates

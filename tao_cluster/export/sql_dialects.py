@@ -9,8 +9,8 @@ import sqlglot
 from sqlglot import exp
 
 _SYNONYMS = {"ansi": "sqlite", "postgresql": "postgres"}
-_NO_SQL = {"", "dax", "prql", "solr", "tableau"}  # query languages of another kind
-DIALECTS = (*sorted({*_SYNONYMS, *sqlglot.Dialect.classes} - _NO_SQL),)
+_NO_SQL = {"dax", "prql", "solr", "tableau"}  # query languages of another kind
+DIALECTS = (*sorted({*_SYNONYMS, *map(str.lower, sqlglot.dialects.DIALECTS)} - _NO_SQL),)
 
 # Dates need functions that sqlglot does not translate. These families have them; other dialects
 # belong to the family whose sqlglot class they extend, such as Redshift to PostgreSQL.
