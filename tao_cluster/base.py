@@ -22,7 +22,7 @@ from ._utils.matrices import check_rows
 from ._utils.options import NestedParameters, with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
 from ._utils.warnings import warn
-from .facade import Facade
+from .facade import EstimatorFacade
 from .objectives.base import cluster_sums
 from .problem.inputs import (
     Inputs,
@@ -48,7 +48,7 @@ LEAF_SIZES = [
 _MUCH_BETTER = 5.0  # `fit` warns if a tree costs less than a reference by more percent than this
 # Fitted attributes that only some fits set. If an earlier fit has set them, a new fit removes them.
 _OPTIONAL = (
-    *("classes_", "validation_cost_increase_"),
+    *("classes_", "cluster_names_", "validation_cost_increase_"),
     *("_embedder", "_embedder_is_lost", "_column_names"),
 )
 
@@ -214,8 +214,10 @@ class _FittedClustering(TransformerMixin):
         float
             It is negative if the free clustering fits these rows worse than the tree does.
         """
-        X, rows, weight, labels = self._new_rows(X_new, y, sample_weight, embedding)
         space = self._space
+        if y is not None and space.classes is None:
+            raise ValueError('y is used only by a model with objective="labels": leave y out.')
+        X, rows, weight, labels = self._new_rows(X_new, y, sample_weight, embedding)
         free = space.scaled_centers(self.free_centers_)
         problem = Problem.from_centers(free, X, rows, weight, space.objective)
         centers = space.scaled_centers(self.cluster_centers_)
@@ -265,7 +267,7 @@ class _FittedClustering(TransformerMixin):
 class TreeClustering(
     NestedParameters,
     _FittedClustering,
-    Facade,
+    EstimatorFacade,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     BaseEstimator,

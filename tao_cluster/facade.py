@@ -122,3 +122,13 @@ class Facade:
     def _frame(self):
         """Return the page of `to_html` in an iframe, for display in notebooks."""
         return self.to_html()._repr_html_()
+
+
+class EstimatorFacade(Facade):
+    """Base class of the estimators, whose clusters can be named; a :class:`Tree` never changes."""
+
+    @_delegate
+    def name_clusters(self):
+        from .report import name_clusters
+
+        return name_clusters

@@ -1,12 +1,14 @@
 """A tree or fitted estimator as one plain dict, from which all readable exports are made."""
 
 import math
+from collections import Counter
 from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
 
 from ._utils.matrices import check_kind, check_rows, ranges
+from ._utils.warnings import listed
 from .columns.names import levels_of, printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
@@ -158,25 +160,162 @@ def check_weight(sample_weight, n_rows):
 
 
 def cluster_names(model):
-    """Return the names of the clusters: "cluster 0", ..., or the labels that the model explains.
+    """Return the names of the clusters for displays.
 
     Parameters
     ----------
     model : Tree or fitted estimator
-        An estimator with `classes_` explains these labels.
+        Names that :func:`name_clusters` has not set are "cluster 0", ... or, if the estimator has
+        `classes_`, the labels that it explains: strings as they are, and "class 3" for a number.
 
     Returns
     -------
     list of str
         One printable name per cluster, also for clusters without a leaf.
     """
+    return [printable(name) for name in _names(model)]
+
+
+def _names(model):
+    """Return the names of the clusters as they were given, which may not be printable."""
+    given = getattr(model, "cluster_names_", None)
+    return given or [
+        label if isinstance(label, str) else f"{_kind(model)} {label}" for label in _labels(model)
+    ]
+
+
+def _kind(model):
+    return "cluster" if getattr(model, "classes_", None) is None else "class"
+
+
+def _labels(model):
+    """Return the numbers of the clusters, or the labels that the model explains: list."""
     classes = getattr(model, "classes_", None)
     if classes is not None:
-        return [printable(c if isinstance(c, str) else f"class {c}") for c in classes]
+        return list(classes)
     tree, centers = tree_of(model), getattr(model, "cluster_centers_", None)
     histogram = None if tree.leaf_value is None else tree.leaf_value[0]
     sizes = [len(values) for values in (centers, histogram) if values is not None]
-    return [f"cluster {k}" for k in range(max(int(tree.leaf_label.max()) + 1, *sizes, 0))]
+    return list(range(max(int(tree.leaf_label.max()) + 1, *sizes, 0)))
+
+
+def cluster_values(model, *, names=True):
+    """Return what exports to other programs write for each cluster: list.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator
+    names : bool, default=True
+        Whether the clusters of a model that :func:`name_clusters` has named are written by name.
+        Otherwise, and without names, they are numbers or the labels that the model explains.
+    """
+    return _names(model) if names and hasattr(model, "cluster_names_") else _labels(model)
+
+
+def name_clusters(model, names):
+    """Name the clusters, so that all displays and exports show the names.
+
+    The names are stored in the attribute `cluster_names_`, also in saved files. `predict` and ONNX
+    models still return numbers or, if the model explains labels, the labels. A new fit removes the
+    names, because it may number the clusters in another way.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    names : dict or list of str
+        A dict has one name per cluster to be named, for example ``{0: "Loyal", 3: "At risk"}``.
+        Its keys are the numbers of clusters or, if the model explains labels, the labels. Other
+        clusters keep the name that they have. A list names all clusters, in the order of their
+        numbers or of `classes_`.
+
+    Returns
+    -------
+    model
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        If there is no such cluster, if a list has another length than the number of clusters, or
+        if a name is empty, not a string, or the name of two clusters. The model keeps the names
+        that it has.
+
+    Examples
+    --------
+    >>> from greedy import IMM
+    >>> model = IMM(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+    >>> print(model.name_clusters({int(model.predict([[9.0]])[0]): "large"}).to_rules()[1])
+    if x0 > 4.5 then large (2 rows, 50.0 %)
+    """
+    tree_of(model)  # raises NotFittedError if the model is not fitted
+    model.cluster_names_ = checked_names(names, _labels(model), _names(model))
+    return model
+
+
+def checked_names(names, labels, current):
+    """Return the names of all clusters, with some new ones: list of str.
+
+    Parameters
+    ----------
+    names : dict or list of str, the new names; see :func:`name_clusters`
+    labels : list, the numbers of the clusters or the labels that a model explains
+    current : list of str, the names that the clusters have
+
+    Raises
+    ------
+    ValueError
+        If the names are not allowed.
+    """
+    if hasattr(names, "keys"):
+        names, known = dict(names), [*labels]
+        unknown = [key for key in names if key not in known]
+        if unknown:
+            raise ValueError(
+                f"There is no cluster {listed(map(repr, unknown), quote=False)} to be named; the "
+                f"clusters are {listed(known, quote=False, most=20)}."
+            )
+        names = [names.get(label, name) for label, name in zip(labels, current, strict=True)]
+    elif not isinstance(names, list | tuple | np.ndarray):
+        raise ValueError(
+            f'Names must be a dict such as {{0: "Loyal"}} or a list, got {names!r:.80}.'
+        )
+    if len(names) != len(labels):
+        raise ValueError(
+            f"Got {len(names)} names for {len(labels)} clusters; a dict can name some of them."
+        )
+    wrong = [name for name in names if not isinstance(name, str) or not name.strip()]
+    if wrong:
+        raise ValueError(f"Names of clusters must be strings that are not empty, got {wrong[0]!r}.")
+    times = Counter(map(printable, names))
+    twice = [name for name, count in times.items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"Two clusters would have the name {listed(twice)}; give each cluster its own name."
+        )
+    return list(map(str, names))
+
+
+def position_of(model, k):
+    """Return the number of cluster k: a number, a label that the model explains, or a name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such cluster.
+    """
+    if np.ndim(k) > 0:
+        raise ValueError(f"k must be a cluster, not a {type(k).__name__}: give rows as X=... or x.")
+    labels = np.asarray(_labels(model)).tolist()
+    names = list(getattr(model, "cluster_names_", ()))
+    for known in (labels, names):
+        if k in known:
+            return known.index(k)
+    said = f"labels are {labels}"
+    if _kind(model) == "cluster":
+        said = f"clusters are 0..{len(labels) - 1}"
+    said += f", or {listed(names, most=20)}" if names else ""
+    raise ValueError(f"The {said}, got {k!r}.")
 
 
 def terms_at(tree, node, names, spreads=None, scaled=False):

@@ -225,6 +225,17 @@ class TablePipeline(Pipeline):
             return super().predict(X, **parameters)
         return self.steps[-1][1].predict(self.encoded(X))
 
+    def name_clusters(self, names):
+        """Name the clusters, and return the pipeline; see `TAOClustering.name_clusters`.
+
+        Parameters
+        ----------
+        names : dict or list of str
+            For example ``{0: "Loyal", 3: "At risk"}``.
+        """
+        self.steps[-1][1].name_clusters(names)
+        return self
+
     def encoded(self, X):
         """Return rows as the tree takes them; columns that it does not test may be absent in X.
 

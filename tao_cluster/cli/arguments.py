@@ -153,6 +153,12 @@ def add_out(parser, default=None, **settings):
     parser.add_argument("--force", action="store_true", default=False, help=text)
 
 
+def name_clusters(model, options):
+    """Give the clusters of a fitted pipeline or estimator the names of the option --names."""
+    if "names" in options:
+        model.name_clusters(options.names)
+
+
 def list_of(kind):
     """Return a parser of values that are separated by commas."""
     return lambda text: tuple(kind(part) for part in text.split(","))

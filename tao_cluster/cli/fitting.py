@@ -20,6 +20,7 @@ from ..optimize.algorithms import DirectForm
 from ..page import to_html
 from ..plot import plot_path
 from ..reading import cell_errors, read_table
+from ..report import checked_names
 from ..saving import save
 from ..table import table_pipeline
 from . import arguments, folder
@@ -49,6 +50,9 @@ def add_parsers(commands):
     add("--max-rows", type=int, metavar="N", help=text)
     text = "read the numeric columns of a .parquet file, or of a folder of them, in blocks"
     add("--out-of-core", action="store_true", default=False, help=text)
+    text = "names of the clusters, in the order of their numbers or labels; all outputs of this "
+    text += "and of later commands show them"
+    add("--names", type=arguments.list_of(str.strip), metavar="A,B", help=text)
     where = "folder to write {} to (default: the name of DATA with _tree)"
     arguments.add_out(fit, metavar="FOLDER", help=where.format(", ".join(folder.OF_FIT)))
 
@@ -81,6 +85,9 @@ def _fit(options):
         remedy = "add --objective labels, or use --drop to leave the column out."
         raise ValueError(f"fit uses --classes as the labels to explain: {remedy}")
     folder.check_folder(out, folder.OF_FIT, options.force)
+    n_clusters = given(options, ("n_clusters",)).get("n_clusters", TAOClustering().n_clusters)
+    if "names" in options and options.objective != "labels" and n_clusters != "auto":
+        checked_names(options.names, range(n_clusters), [])  # before a long fit
     parameters = given(options, ("lambda_", "max_parameters", "max_cost_increase"))
     done = f"\nThe labels, model, text, picture and page are in {out}"
     if options.out_of_core:
@@ -94,6 +101,7 @@ def _fit(options):
     with cell_errors(options.data):
         model.fit(rows.X, classes)
     seconds = time.perf_counter() - start
+    arguments.name_clusters(model, options)
     read = model[0].reading_once(rows.X) if isinstance(model, Pipeline) else nullcontext()
     with read:
         _write(options, out, model, rows, seconds)

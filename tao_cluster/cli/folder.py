@@ -16,6 +16,7 @@ from ..export import to_text
 from ..page import to_html
 from ..plot import save_tree
 from ..reading import cell_errors, file_of, read_table
+from ..report import cluster_names
 from ..saving import load, save
 from ..tree import tree_of
 from . import arguments
@@ -104,6 +105,8 @@ def write_model(folder, model, schema, X=None, image_shape=None, title=None):
 def write_labels(file, rows, estimator, Z, *, is_first=True):
     """Write a CSV line per row: its name, or its number in the file, its cluster and its leaf.
 
+    If the clusters are named, a column `name` follows.
+
     Parameters
     ----------
     file : path or file
@@ -116,6 +119,9 @@ def write_labels(file, rows, estimator, Z, *, is_first=True):
     first = pd.Series(rows.numbers, name="row") if rows.ids is None else rows.ids
     frame = first.reset_index(drop=True).to_frame()
     frame["cluster"], frame["leaf"] = estimator.predict(Z), estimator.apply(Z)
+    if hasattr(estimator, "cluster_names_"):
+        of_leaves = estimator.tree_.leaf_label[frame["leaf"]]
+        frame["name"] = np.array(cluster_names(estimator))[of_leaves]
     frame.to_csv(file, index=False, header=is_first, mode="w" if is_first else "a")
 
 

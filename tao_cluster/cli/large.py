@@ -43,6 +43,7 @@ def fit_large(options, estimator, out):
             coreset_size=getattr(options, "max_rows", "auto"),
             random_state=options.reference_seed,
         )
+    arguments.name_clusters(model, options)
     print(f"{options.data}: {model.node_rows_[0]} rows, {len(names)} columns\n")
     print(Comparison.from_models({f"TAO {options.split}": model}))
     shape, title = options.image_shape, options.data.name

@@ -2,16 +2,18 @@
 
 import sys
 from argparse import ArgumentParser
+from dataclasses import fields
 from functools import partial
 
 import numpy as np
 
+from .._utils.warnings import listed
 from ..columns.view import shown
 from ..explanations import explain
 from ..export import to_dot, to_onnx, to_rules, to_sql, to_text
 from ..page import to_html
 from ..plot import save_tree
-from ..reading import cell_errors
+from ..reading import Reading, cell_errors
 from ..tree import tree_of
 from . import arguments, folder
 from .folder import PAGE, PICTURE, check_free
@@ -57,8 +59,8 @@ def add_parsers(commands):
 
     export = add("export", "write the tree as rules, SQL, DOT, JSON or ONNX", _export, model)
     export.add_argument("--format", choices=_WRITERS, default="rules", help="default: %(default)s")
-    text = "dialect of SQL, such as postgres, mysql or bigquery (default: %(default)s)"
-    export.add_argument("--dialect", default="ansi", help=text)
+    text = "dialect of SQL, such as postgres, mysql or bigquery (default: ansi)"
+    export.add_argument("--dialect", help=text)
     arguments.add_out(export, help="file to write (default: the screen; onnx needs a file)")
 
 
@@ -66,6 +68,10 @@ def _model_and_rows(options):
     """Return the model and the rows of the file; X is None if no file was given."""
     model, schema = folder.read_model(options.model)
     if options.data is None:
+        unused = arguments.given(options, [field.name for field in fields(Reading)])
+        if unused:
+            names = [f"--{name}".replace("separator", "sep").replace("_", "-") for name in unused]
+            raise ValueError(f"{listed(names, quote=False)} needs DATA, the file to be read.")
         return model, folder.Rows(None)
     reading = arguments.reading_of(options, schema)
     return model, folder.read_rows(options.data, model, reading, schema)
@@ -113,8 +119,11 @@ def _page(options):
 def _export(options):
     if options.format == "onnx" and options.out is None:
         raise ValueError("--format onnx needs --out FILE.")
+    dialect = arguments.given(options, ("dialect",))
+    if dialect and options.format != "sql":
+        raise ValueError("--dialect is an option of --format sql.")
     model, _ = folder.read_model(options.model)
-    content = _WRITERS[options.format](model, options.dialect)
+    content = _WRITERS[options.format](model, **dialect)
     if options.out is None:
         print(content)
         return
@@ -126,10 +135,10 @@ def _export(options):
 
 # Functions that return the content of each format: str or bytes.
 _WRITERS = {
-    "text": lambda model, _: to_text(model),
-    "rules": lambda model, _: "\n".join(to_rules(model)),
-    "sql": lambda model, dialect: to_sql(model, dialect=dialect),
-    "dot": lambda model, _: to_dot(model),
-    "json": lambda model, _: tree_of(shown(model)[0]).to_json(indent=1),
-    "onnx": lambda model, _: to_onnx(model).SerializeToString(),
+    "text": to_text,
+    "rules": lambda model: "\n".join(to_rules(model)),
+    "sql": to_sql,
+    "dot": to_dot,
+    "json": lambda model: tree_of(shown(model)[0]).to_json(indent=1),
+    "onnx": lambda model: to_onnx(model).SerializeToString(),
 }

@@ -164,6 +164,12 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return sum_over_blocks(_score, self._blocks(X, sample_weight, embedding), self.estimator_)
 
+    def name_clusters(self, names):
+        """Name the clusters, and return the estimator; see `TAOClustering.name_clusters`."""
+        check_is_fitted(self)
+        self.estimator_.name_clusters(names)
+        return self
+
     def to_local(self):
         """Return a copy of the fitted estimator, which does not depend on Dask."""
         check_is_fitted(self)

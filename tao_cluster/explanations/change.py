@@ -19,11 +19,10 @@ from ..columns.names import Indicator, levels_text, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row
 from ..export.format import change_text, value_text
 from ..problem.levels import columns_with_prefix
-from ..report import MOST_DECIMALS, cluster_names, n_decimals
+from ..report import MOST_DECIMALS, cluster_names, n_decimals, position_of
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
 from .path import list_html
-from .profile import position_of
 
 _PRECISION = 4
 # Margins by which the changed weighted sum clears its threshold. The unit is the largest change of
@@ -167,7 +166,7 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     ----------
     model : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
     x : one row, as for :func:`tao_cluster.explanations.explain`
-    k : int, the cluster; the label itself, number or string, if the model explains labels
+    k : int or str, the number of the cluster, its name, or the label that the model explains
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
     fixed : name or position of a feature, or a sequence of these, default=()

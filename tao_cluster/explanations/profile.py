@@ -2,13 +2,11 @@
 
 from dataclasses import asdict, dataclass
 
-import numpy as np
-
 from ..columns.view import shown
 from ..export.format import rows_text
 from ..export.text import rules_of
 from ..plot.explained import plot_cluster_profile
-from ..report import cluster_names, effect, report
+from ..report import effect, position_of, report
 from .path import MAX_TERMS, list_html
 
 _NO_DIRECTION = 0.05  # the text shows ± if |direction| is below this share of the strength
@@ -130,7 +128,7 @@ def cluster_profile(
     Parameters
     ----------
     model : Tree, or fitted estimator with `tree_`
-    k : int, the cluster; the label itself, number or string, if the model explains labels
+    k : int or str, the number of the cluster, its name, or the label that the model explains
     X : array-like or sparse matrix of shape (n, n_features), optional
         Rows to count; default those that the estimator was fitted to.
     feature_names : sequence of str of length n_features, optional
@@ -183,26 +181,6 @@ def cluster_profile(
         part["weight"],
         part["counted"],
     )
-
-
-def position_of(model, k):
-    """Return the cluster number of k, which is a label if the model explains labels.
-
-    Raises
-    ------
-    ValueError
-        If there is no such cluster or label.
-    """
-    classes = getattr(model, "classes_", None)
-    labels = list(
-        range(len(cluster_names(model))) if classes is None else np.asarray(classes).tolist()
-    )
-    if np.ndim(k) > 0:
-        raise ValueError(f"k must be a cluster, not a {type(k).__name__}: give rows as X=... or x.")
-    if k not in labels:
-        said = f"clusters are 0..{len(labels) - 1}" if classes is None else f"labels are {labels}"
-        raise ValueError(f"The {said}, got {k!r}.")
-    return labels.index(k)
 
 
 def _roles(nodes, part, names):

@@ -18,6 +18,7 @@ _CONSTRAINTS = {
     "precision": [Interval(Integral, 1, 17, closed="both")],  # 17 digits identify a float64
     "max_terms": [None, Interval(Integral, 1, None, closed="left")],
     "scaled": ["boolean"],
+    "names": ["boolean"],
     "table": [None, str],
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
@@ -35,7 +36,7 @@ def check_options(caller, **options):
     caller : str
         Name of the export, for the error message.
     **options
-        Values by name: precision, max_terms, scaled or table.
+        Values by name: precision, max_terms, scaled, names or table.
 
     Raises
     ------

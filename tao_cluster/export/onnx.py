@@ -33,8 +33,9 @@ def to_onnx(tree, *, dtype="auto"):
     -------
     onnx.ModelProto
         The input is `X` of shape (n, n_features). The output `label`, int64 of shape (n,), is the
-        number of the cluster; for a model with `classes_` it is the position in `classes_`. A tree
-        with histograms has a second output, `probabilities`, float64 of shape (n, n_clusters).
+        number of the cluster, also if the clusters are named; for a model with `classes_` it is
+        the position in `classes_`. A tree with histograms has a second output, `probabilities`,
+        float64 of shape (n, n_clusters).
 
     Raises
     ------

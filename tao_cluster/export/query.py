@@ -10,15 +10,17 @@ from ..columns.dates import Date, first_second
 from ..columns.names import Indicator, Numeric, levels_of
 from ..columns.readers import Level, Number
 from ..columns.view import named
+from ..report import cluster_values
 from ..tree import tree_of
 from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
+from .format import check_options
 from .sql import column_of, union_of_levels
 
 _DAY = 86_400
 _PARTS = {"month": "month", "weekday": "day_of_week", "hour": "hour"}
 
 
-def to_query(model, feature_names=None):
+def to_query(model, feature_names=None, *, names=True):
     """Return one expression per cluster that selects its rows by `DataFrame.query` of pandas.
 
     Parameters
@@ -26,13 +28,16 @@ def to_query(model, feature_names=None):
     model : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
     feature_names : sequence of str of length n_features, optional
         Names of the columns of the DataFrame. Default `feature_names_in_`, or x0, x1, ...
+    names : bool, default=True
+        Whether the keys are names, if the clusters of the model are named.
 
     Returns
     -------
     dict of str
-        The keys are the clusters or, if the model explains labels, the labels. Clusters without a
-        leaf are left out. The expressions have all digits: for columns of float64, integers, truth
-        values, strings and dates, they select exactly the rows to which `predict` gives the key.
+        The keys are the names of the clusters; without names, their numbers or, if the model
+        explains labels, the labels. Clusters without a leaf are left out. The expressions have all
+        digits: for columns of float64, integers, truth values, strings and dates, they select
+        exactly the rows that `predict` assigns to the cluster.
 
     Raises
     ------
@@ -59,17 +64,15 @@ def to_query(model, feature_names=None):
     >>> pd.DataFrame({"petal width": [1.0, 3.0, 4.0]}).query(queries[1]).index.tolist()
     [1, 2]
     """
-    model, names = named(model, feature_names)
-    tree = tree_of(model).prune()
-    classes = getattr(model, "classes_", None)
-    sets, write, rules = level_sets(tree, levels_of(model, names)), _Writer(names), {}
+    check_options("to_query", names=names)
+    model, columns = named(model, feature_names)
+    tree, keys = tree_of(model).prune(), cluster_values(model, names=names)
+    sets, write, rules = level_sets(tree, levels_of(model, columns)), _Writer(columns), {}
     for leaf, conditions in sorted(conditions_of_leaves(tree, sets), key=lambda pair: pair[0]):
         rule = " and ".join(map(write.condition, conditions)) or "index == index"
         rules.setdefault(int(tree.leaf_label[leaf]), []).append(rule)
     return {
-        k if classes is None else classes[k]: rule[0]
-        if len(rule) == 1
-        else " or ".join(f"({each})" for each in rule)
+        keys[k]: rule[0] if len(rule) == 1 else " or ".join(f"({each})" for each in rule)
         for k, rule in sorted(rules.items())
     }
 

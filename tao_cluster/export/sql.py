@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from ..columns.names import Indicator, Numbered, Numeric, levels_of
 from ..columns.view import named
+from ..report import cluster_values
 from ..tree import tree_of
 from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
 from .format import check_options
@@ -31,10 +32,11 @@ _EXACT_INTEGERS = 2.0**53  # beyond it, integers are rounded to floats
 _NEVER = exp.EQ(this=int_literal(1), expression=int_literal(0))
 
 
-def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
+def to_sql(tree, columns=None, *, table=None, dialect="ansi", names=True):
     """Return the cluster of a row as an SQL ``CASE`` expression with one ``WHEN`` per leaf.
 
-    For a model with `classes_` the value is the label: a number, or a quoted string.
+    The value is the number of the cluster. For named clusters it is the name, a quoted string, and
+    for other models with `classes_` the label: a number, or a quoted string.
 
     Parameters
     ----------
@@ -51,6 +53,8 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
         "postgres", "snowflake", "spark", "sqlite", "tsql" (SQL Server) and others. "ansi" is
         another name of "sqlite". Other databases read it, too, unless it has dates, times, or
         words for missing values.
+    names : bool, default=True
+        Whether named clusters are written by name. Otherwise the values are those of `predict`.
 
     Returns
     -------
@@ -100,16 +104,16 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
       WHEN "width" > 3.5 AND "height" > 0.5 THEN 2
     END
     """
-    check_options("to_sql", table=table)
+    check_options("to_sql", table=table, names=names)
     dialect = checked_dialect(dialect)
-    model, names = named(tree, columns)
-    classes = getattr(model, "classes_", None)
+    model, columns = named(tree, columns)
     # A test without weights sends all rows to one side: pruning removes the other side.
-    tree = tree_of(model).prune()
-    sets = level_sets(tree, levels_of(model, names))
-    _check_unique(names, tree.used_features)
+    tree, values = tree_of(model).prune(), cluster_values(model, names=names)
+    values = {k: _value(values[k], dialect) for k in set(tree.leaf_label[tree.leaves].tolist())}
+    sets = level_sets(tree, levels_of(model, columns))
+    _check_unique(columns, tree.used_features)
     name = None if table is None else identifier(table)
-    write = _Writer(names, name, dialect, {})
+    write = _Writer(columns, name, dialect, {})
     lines, written = {}, {}  # each condition is formatted once, and used on all paths with it
     for leaf, conditions in conditions_of_leaves(tree, sets):
         keys = [c if isinstance(c, LevelSet) else (c.node, c.is_left) for c in conditions]
@@ -117,28 +121,22 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
             if key not in written:
                 written[key] = write.condition(condition)
         when = " AND ".join(written[key] for key in keys)
-        label = _label(classes, tree.leaf_label[leaf], dialect)
-        lines[leaf] = f"  WHEN {when} THEN {label}"
+        lines[leaf] = f"  WHEN {when} THEN {values[tree.leaf_label[leaf]]}"
     found = "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
     if tree.n_leaves == 1:
-        found = _label(classes, tree.leaf_label[0], dialect)
+        found = values[tree.leaf_label[0]]
     if table is None:
         return found
     return f"SELECT *, {found} AS cluster\nFROM {sql_text(name, dialect)}"
 
 
-def _label(classes, cluster, dialect):
-    """Return the SQL value of a cluster: its number, or the label that the model explains."""
-    if classes is None:
-        return str(cluster)
-    label = classes[cluster]
-    if isinstance(label, bool | np.bool_):
-        return str(int(label))
-    return (
-        str(label)
-        if isinstance(label, Number)
-        else sql_text(string_literal(label, dialect), dialect)
-    )
+def _value(value, dialect):
+    """Return a cluster as an SQL value: its number, its name, or the label of the model."""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, Number):
+        return str(value)
+    return sql_text(string_literal(value, dialect), dialect)
 
 
 def _check_unique(names, used):

@@ -119,6 +119,8 @@ class Rows:
         ValueError
             If X does not fit the tree, `y` does not fit X or `class_names` does not fit `y`.
         """
+        if class_names is not None and y is None:
+            raise ValueError("class_names needs y, the classes of the rows that it names.")
         if X is None and y is not None:
             raise ValueError("y needs X, the rows whose classes it gives.")
         if X is None:

@@ -232,7 +232,8 @@ class _Tests:
 
     def view(self, node):
         """Return the SplitView of a node."""
-        return SplitView(self.tree, node, self.rows, self.nodes[node], self.abbreviate)
+        known = (self.nodes[node], self.labels, self.abbreviate)
+        return SplitView(self.tree, node, self.rows, *known)
 
     def handles(self, views, *, counted=True):
         """Return the entries of a legend: the clusters of some nodes, the side, the threshold."""

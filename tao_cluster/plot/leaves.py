@@ -1,5 +1,6 @@
 """Drawing of the parts of a leaf, the box of a hidden subtree, and the panels beside a tree."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 
 from ..export.format import count_text
 from ..inspection.palette import cluster_color, text_color
+from ..report import cluster_names
 from ..tree import labels_of
 from .boxes import Box, fit, text_width
 from .curves import plot_history
@@ -157,7 +159,7 @@ class Subtree(NamedTuple):
             max_width = line.width - 0.37
             name = self.names[label]
             if text_width(name, 5.4) > max_width:  # a short label suffices beside the colour
-                name = name.removeprefix("cluster ")
+                name = short_name(name)
             line.write(ax, name, 6, x=line.left + 0.11, ha="left", max_width=max_width)
             line = line.part(_LINE, _LINE)
         if len(present) > _MOST_CLUSTERS:
@@ -168,6 +170,11 @@ class Subtree(NamedTuple):
         line.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # never 1 leaf
         for i, text in enumerate(self.counted):
             box.part(top + 0.15 * (i + 1), 0.14).write(ax, text, 6, color="0.3")
+
+
+def short_name(name):
+    """Return the name of a cluster beside its colour: the number alone of "cluster 7"."""
+    return re.sub(r"^cluster (?=\d+$)", "", name)
 
 
 # ---------------------------------------------------------------- panels beside the tree
@@ -233,7 +240,7 @@ def _centers(estimator, tree, image_shape):
         )
     labels = labels_of(estimator, "free_labels_")
     counts = np.bincount(labels[labels >= 0], minlength=len(centers))
-    n_columns = _n_columns(len(centers))
+    n_columns, names = _n_columns(len(centers)), cluster_names(estimator)
     wide, high = image.width + 0.1, image.leaf_height + 0.24
 
     def draw(ax, box):
@@ -245,7 +252,7 @@ def _centers(estimator, tree, image_shape):
             place = image.draw(ax, place, center, "gray_r", *limits)
             place.frame(ax, color=cluster_color(label), linewidth=1.5)
             note = Box(left, top - image.leaf_height - 0.01, image.width, 0.15, box.scale)
-            note.write(ax, f"{label}: {counts[label]}", 6.5)
+            note.write(ax, short_name(names[label]), 6.5, kept=f": {counts[label]}")
 
     n_lines = -(-len(centers) // n_columns)
     return Panel(n_columns * wide, n_lines * high, "free clustering: centres and rows", draw)

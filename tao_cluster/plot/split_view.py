@@ -62,6 +62,7 @@ class SplitView:
     node : int
     rows : Rows, or None if plot_tree was given no X
     facts : dict, the node in :func:`tao_cluster.report.report`
+    labels : list of str, names of the clusters
     abbreviate : Abbreviation, by default names are not abbreviated
     """
 
@@ -69,6 +70,7 @@ class SplitView:
     node: int
     rows: Rows | None
     facts: dict
+    labels: list
     abbreviate: Abbreviation = AS_THEY_ARE
 
     @property
@@ -124,8 +126,8 @@ class SplitView:
         ):
             child = int(children[self.node])
             is_leaf = self.tree.children_left[child] < 0
-            end = f"cluster {self.tree.leaf_label[child]}" if is_leaf else f"node {child}"
-            texts.append(f"{side} to {end}")
+            name = self.labels[self.tree.leaf_label[child]] if is_leaf else f"node {child}"
+            texts.append(f"{side} to {brief(name)}")
         return ", ".join(texts)
 
     @property

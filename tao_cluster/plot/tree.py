@@ -403,7 +403,8 @@ class Picture:
             around.frame(ax, rounded=True, color=_MARKED, linewidth=1.6, zorder=2.8)
 
     def _split(self, node):
-        return SplitView(self.tree, node, self.rows, self.tests[node], self.abbreviate)
+        known = (self.tests[node], self.labels, self.abbreviate)
+        return SplitView(self.tree, node, self.rows, *known)
 
     def _write_header(self, ax, node, box):
         """Write the line above a node: sum of the highlighted row, number of features, or share.

@@ -20,6 +20,7 @@ from .._utils.warnings import warn
 from ..objectives import Objective
 from ..optimize.settings import OBJECTIVES
 from ..problem.scaling import ClusteringSpace
+from ..report import checked_names
 from ..tree import Tree
 from ..tree.serialization import FORMAT as TREE_FORMAT
 from ..tree.serialization import is_version, read_document
@@ -331,6 +332,10 @@ def _check_fitted(attributes):
         _require(has_all, "the histograms of the tree have another number of clusters")
     _check_columns(attributes, tree.n_features)
     _check_space(space, attributes.get("classes_"), tree.n_features)
+    if "cluster_names_" in attributes:
+        names = attributes["cluster_names_"]
+        _require(isinstance(names, list), "cluster_names_ must be a list")
+        checked_names(names, range(k), [])
     for name in filter(attributes.__contains__, ("labels_", "free_labels_")):
         labels = attributes[name]
         fits = labels.ndim == 1
