@@ -175,7 +175,8 @@ def plot_tests(
         place = {"loc": "outside right upper", "frameon": False}
         n_legend_columns = -(-len(handles) // (_MOST_ENTRIES * n_lines))
         figure.legend(handles=handles, ncols=n_legend_columns, **place)
-        widest = max(text_width(handle.get_label(), _FONT_SIZE) for handle in handles)
+        texts = [line for handle in handles for line in handle.get_label().split("\n")]
+        widest = max(text_width(text, _FONT_SIZE) for text in texts)
         width = size[0] - n_legend_columns * (widest + _KEY) - 0.1  # left of the legend
         note = tests.abbreviate.note
         n_all = len(tests.tree.decision_nodes)
@@ -249,7 +250,7 @@ class _Tests:
         return entries
 
     def _label(self, cluster, n, counted):
-        (name, *_) = name_lines(self.labels[cluster], _FONT_SIZE, 1.6, 1)
+        name = "\n".join(name_lines(self.labels[cluster], _FONT_SIZE, 1.6))
         return f"{name}: {n} row{'s' if n != 1 else ''}" if counted else name
 
 

@@ -11,7 +11,7 @@ from ..export.format import count_text
 from ..inspection.palette import cluster_color, text_color
 from ..report import cluster_names
 from ..tree import labels_of
-from .boxes import Box, fit, text_width
+from .boxes import Box, fit, name_lines, text_width
 from .curves import plot_history
 from .glyphs import Image
 from .style import STYLE, drawn_with
@@ -19,7 +19,9 @@ from .style import STYLE, drawn_with
 _LINE = 0.125  # height of a line of text, inches
 _MOST_CLASSES = 3
 _MOST_CLUSTERS = 4  # number of clusters listed in the box of a hidden subtree
+_BOLD, _SMALL = 1.12, 6  # width of bold text beside plain text; points of a name of several lines
 _CAPTION = 0.2  # inches, height of the caption above a panel
+_WIDEST = 1.3  # inches, of the name of a cluster below its centre
 _LEGEND = 0.55  # inches, height of the legend below an optimisation history
 
 
@@ -38,8 +40,11 @@ class LeafPart(NamedTuple):
     convention: tuple[str, ...] = ()
 
 
-def leaf_parts(tree, rows, glyph):
-    """Return the parts of each leaf from top to bottom; parts without data are left out."""
+def leaf_parts(tree, rows, glyph, names):
+    """Return the parts of each leaf from top to bottom; parts without data are left out.
+
+    The `names` are those of the clusters. If one is long, all leaves have space for its lines.
+    """
     parts = []
     if rows is not None:
         parts.append(LeafPart(glyph.leaf_height, partial(_draw_rows, glyph), glyph.leaf_convention))
@@ -51,7 +56,9 @@ def leaf_parts(tree, rows, glyph):
         parts.append(LeafPart(n_shown * _LINE + 0.07, partial(_draw_classes, n_shown), grey))
     if tree.leaf_value is not None:
         parts.append(LeafPart(0.13, _draw_histogram, ("strips are shares of the clusters",)))
-    n_lines = 0 if rows is None else 1 + (rows.weight is not None)
+    shown = {names[label] for label in tree.leaf_label[tree.leaves]}
+    n_lines = max(len(_lines(name, glyph.width)[0]) for name in shown) - 1
+    n_lines += 0 if rows is None else 1 + (rows.weight is not None)
     return [*parts, LeafPart(0.26 + 0.12 * n_lines, _draw_name)]
 
 
@@ -92,13 +99,20 @@ def _draw_shares(ax, box, shares, height, zorder=2):
 
 def _draw_name(ax, box, leaf):
     """Write the name of the cluster and the number of rows on the colour of the cluster."""
-    label, size = fit(leaf.name, 7, box.width - 0.1)
+    lines, size = _lines(leaf.name, box.width)
     if leaf.rows is not None:
-        label = "\n".join([label, *count_lines(leaf.rows, leaf.node)])
+        lines = [*lines, *count_lines(leaf.rows, leaf.node)]
     behind = {"facecolor": leaf.color, "edgecolor": "none", "boxstyle": "round,pad=0.3"}
     style = {"ha": "center", "va": "center", "fontweight": "bold", "linespacing": 1.15}
     style |= {"fontsize": size * box.scale, "color": text_color(leaf.color), "bbox": behind}
-    ax.text(box.x, box.y - 0.02, label, zorder=5, parse_math=False, **style)
+    ax.text(box.x, box.y - 0.02, "\n".join(lines), zorder=5, parse_math=False, **style)
+
+
+def _lines(name, width):
+    """Return the name of a cluster as its lines in a leaf, and their size in points."""
+    width = (width - 0.1) / _BOLD
+    line, size = fit(name, 7, width)
+    return ([line], size) if size > _SMALL else (name_lines(name, _SMALL, width, 3), _SMALL)
 
 
 def count_lines(rows, leaf):
@@ -241,18 +255,23 @@ def _centers(estimator, tree, image_shape):
     labels = labels_of(estimator, "free_labels_")
     counts = np.bincount(labels[labels >= 0], minlength=len(centers))
     n_columns, names = _n_columns(len(centers)), cluster_names(estimator)
-    wide, high = image.width + 0.1, image.leaf_height + 0.24
+    notes = [(short_name(name), f": {n}") for name, n in zip(names, counts, strict=False)]
+    longest = max(text_width(name + count, 6.5) for name, count in notes)
+    width, high = max(image.width, min(longest, _WIDEST)), image.leaf_height + 0.24
+    wide = width + 0.1
 
     def draw(ax, box):
         limits = float(centers.min()), float(centers.max())
-        for label, center in enumerate(centers):
+        for label, (center, (name, count)) in enumerate(zip(centers, notes, strict=True)):
             line, column = divmod(label, n_columns)
             left, top = box.left + column * wide + 0.05, box.top - line * high
-            place = Box(left, top, image.width, image.leaf_height, box.scale)
+            place = Box(
+                left + (width - image.width) / 2, top, image.width, image.leaf_height, box.scale
+            )
             place = image.draw(ax, place, center, "gray_r", *limits)
             place.frame(ax, color=cluster_color(label), linewidth=1.5)
-            note = Box(left, top - image.leaf_height - 0.01, image.width, 0.15, box.scale)
-            note.write(ax, short_name(names[label]), 6.5, kept=f": {counts[label]}")
+            note = Box(left, top - image.leaf_height - 0.01, width, 0.15, box.scale)
+            note.write(ax, name, 6.5, kept=count)
 
     n_lines = -(-len(centers) // n_columns)
     return Panel(n_columns * wide, n_lines * high, "free clustering: centres and rows", draw)

@@ -322,7 +322,7 @@ class Picture:
 
     @cached_property
     def _parts(self):
-        return leaf_parts(self.tree, self.rows, self.glyph)
+        return leaf_parts(self.tree, self.rows, self.glyph, self.labels)
 
     @cached_property
     def _layout(self):

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from command_line import main
 from sklearn.datasets import load_digits, load_wine
 
-from tao_cluster import load, table_pipeline
+from tao_cluster import Tree, load, table_pipeline
 from tao_cluster.columns import raw_view
 from tao_cluster.export import to_rules
 
@@ -68,6 +68,44 @@ def test_from_a_table_to_the_clusters_of_another(birds, capsys, missing):
     pd.testing.assert_frame_equal(again.reset_index(), labels)
     assert main(["predict", "birds_tree", "again.csv", "--out", "again_labels.csv"]) == 2
     assert "--force overwrites it" in capsys.readouterr().err
+
+
+def test_names_of_clusters_are_in_all_files_and_later_commands(birds, capsys):
+    run(*FIT, "median", "--names", "Adelie, Chinstrap,Gentoo")
+    names = ["Adelie", "Chinstrap", "Gentoo"]
+    labels = pd.read_csv("birds_tree/labels.csv")
+    assert list(labels) == ["tag", "cluster", "leaf", "name"]
+    assert labels["name"].tolist() == [names[k] for k in labels["cluster"]]
+    shown = [Path("birds_tree", file).read_text("utf-8") for file in ("tree.txt", "page.html")]
+    for arguments in (["predict", "birds_tree", "birds.csv"], ["export", "birds_tree"]):
+        capsys.readouterr()
+        run(*arguments)
+        shown.append(capsys.readouterr().out)
+    for text in shown:
+        assert all(name in text for name in names)
+        assert "cluster 1" not in text
+    run("export", "birds_tree", "--format", "sql")
+    assert "THEN 'Gentoo'" in capsys.readouterr().out
+    run("explain", "birds_tree", "birds.csv", "--row", "0")
+    assert f"{labels['name'][0]} (leaf" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*FIT, "median", "--names", "a,b"], "2 names for 3 clusters"),
+        (["fit", "birds.csv", "--names", "a,,b"], "3 names for 8 clusters"),
+        (["fit", "birds.csv", "-k", "2", "--names", "a,"], "not empty"),
+        (["plot", "tree", "--sep", ";", "--skip-lines", "2"], "--sep, --skip-lines needs DATA"),
+        (["export", "tree", "--dialect", "mysql"], "--dialect is an option of --format sql"),
+    ],
+)
+def test_wrong_names_and_options_that_would_be_ignored(birds, capsys, arguments, message):
+    del birds
+    Tree.single_leaf(0, 2).save("tree")
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("birds_tree").exists()
 
 
 def test_new_files_are_read_as_the_one_of_the_fit(birds, capsys):

@@ -195,19 +195,21 @@ def test_pictures(some_names):
 
 
 class Labelled:
-    """A model that explains labels with these names."""
+    """A model that explains labels with these names, or whose clusters have these names."""
 
-    def __init__(self, classes):
-        self.tree_, self.classes_ = TREE, np.array(classes, dtype=object)
+    def __init__(self, names, attribute):
+        self.tree_ = TREE
+        setattr(self, attribute, names)
 
     def apply(self, X):
         return TREE.apply(X)
 
 
 @pytest.mark.slow
-def test_labels(some_names):
+@pytest.mark.parametrize("attribute", ["classes_", "cluster_names_"])
+def test_labels(some_names, attribute):
     names = some_names
-    model = Labelled([*names, "c"])
+    model = Labelled([*names, "c"], attribute)
     assert len(to_text(model).splitlines()) == len(to_text(TREE).splitlines())
     for rule in to_rules(model, X=ROWS):
         check_line(rule)
@@ -225,7 +227,7 @@ def test_labels(some_names):
     connection = sqlite3.connect(":memory:")
     row = "SELECT 9.0 AS x0, 9.0 AS x1"
     query = f"SELECT {to_sql(model)} FROM ({row})"  # noqa: S608
-    assert connection.execute(query).fetchone() == (model.classes_[TREE.predict([[9.0, 9.0]])[0]],)
+    assert connection.execute(query).fetchone() == ([*names, "c"][TREE.predict([[9.0, 9.0]])[0]],)
     connection.close()
 
 

@@ -5,7 +5,8 @@ const SIDE = 92; // side of an image
 const LINE = 15;
 const MOST_LINES = { words: 5, bars: 5 }[data.kind];
 const MOST_CLASSES = 3;
-const CHIP = 20; // height of the coloured name of a leaf
+const CHIP = 20; // height of the coloured name of a leaf, of one line
+const CHIP_LINE = 14; // height of its second line
 const STRIP = 7;
 const CONDITION = 13; // size of the text of a written test
 
@@ -301,26 +302,36 @@ const leafContent = () => once("content", () => {
   return data.kind === "image" ? SIDE : Math.min(MOST_LINES, most) * barLine();
 });
 
+// The lines of the coloured name of a leaf; if one name is long, all leaves have space for two.
+const chipLines = (node) => nameLines(clusterOf(node.cluster).name, WIDTH - 20, 12, "600");
+
+const chipHeight = () => once("chip", () =>
+  CHIP + CHIP_LINE * Math.max(...nodes().map((node) => node.isLeaf && chipLines(node).length - 1)));
+
 const leafHeight = () => once("leaf", () => {
   const leaf = nodes().find((node) => node.isLeaf);
-  return leafContent() + (leafContent() ? 10 : 6) + CHIP + (leaf.count === null ? 6 : 22)
+  return leafContent() + (leafContent() ? 10 : 6) + chipHeight() + (leaf.count === null ? 6 : 22)
     + classLines() * 14 + (leaf.histogram ? STRIP + 5 : 0);
 });
 
 function drawLeaf(group, node) {
-  const { color, ink, name } = clusterOf(node.cluster);
+  const { color, ink } = clusterOf(node.cluster);
   let y = 6;
   if (leafContent()) {
     if (node.top) drawMean(group, node, y, color);
     else if (node.count === 0) group.append(textAt(0, y + leafContent() / 2, "no rows", "small"));
     y += leafContent() + 4;
   }
-  const chip = { x: 6 - WIDTH / 2, y, width: WIDTH - 12, height: CHIP, rx: 4 };
+  const chip = { x: 6 - WIDTH / 2, y, width: WIDTH - 12, height: chipHeight(), rx: 4 };
   group.append(svg("rect", { ...chip, class: "part", style: `fill:${color}` }));
-  const label = textAt(0, y + 14.5, isolated(fitted(name, WIDTH - 20, 12, "600")), "chip");
-  label.style.fill = ink;
-  group.append(label);
-  y += CHIP;
+  const lines = chipLines(node);
+  y += chipHeight();
+  lines.forEach((line, i) => {
+    const up = chipHeight() / 2 + CHIP_LINE * ((lines.length - 1) / 2 - i);
+    const label = textAt(0, y - up + 4.5, isolated(line), "chip");
+    label.style.fill = ink;
+    group.append(label);
+  });
   if (node.count !== null) {
     const text = `${node.size} · ${percent(node.share)}`;
     group.append(numbersAt(0, y + 14, text, "small", WIDTH - 8, 11));

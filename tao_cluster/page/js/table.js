@@ -39,7 +39,8 @@ function rowLine(i) {
     if (!thumbs.has(i)) thumbs.set(i, rowUrl(id, rowAt(i)));
     cells.push(html("td", {}, html("img", { src: thumbs.get(i), class: "pixels thumb", alt: "" })));
   }
-  cells.push(html("td", {}, pick), html("td", {}, `leaf ${leaves[i].id}`), html("td", {}, chip(leaves[i].cluster)));
+  for (const one of [pick, `leaf ${leaves[i].id}`]) cells.push(html("td", { class: "piece" }, one));
+  cells.push(html("td", {}, chip(leaves[i].cluster)));
   if (data.rows.classes) cells.push(html("td", {}, named(className(i))));
   return html("tr", { "data-row": id }, cells);
 }
@@ -48,7 +49,7 @@ function rowLine(i) {
 function rowHeaders() {
   const names = [...data.kind === "image" ? ["image"] : [], "row", "leaf", "cluster",
     ...data.rows.classes ? ["class"] : []];
-  return html("tr", {}, names.map((name) => html("th", { scope: "col" }, name)));
+  return html("tr", {}, names.map((name) => html("th", { scope: "col", class: "piece" }, name)));
 }
 
 function startTable() {
@@ -56,6 +57,7 @@ function startTable() {
   byId("clear").addEventListener("click", () => setRow(null, null));
   if (!nRows) return;
   byId("headers").replaceChildren(rowHeaders());
+  byId("find").placeholder += `, ${model().clusters[0].name}`;
   sortRows();
   listRows();
   byId("find").addEventListener("input", listRows);
