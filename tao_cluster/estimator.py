@@ -234,13 +234,11 @@ class TAOClustering(TreeClustering):
     validation_cost_increase_ : float
         Only with `validation`: cost increase in percent on the held-out rows. It belongs to the
         tree that determined the size, which was not fitted to these rows.
-    cluster_names_ : list of str
-        Names of the clusters. Only after `name_clusters`.
+    cluster_names_ : list of str, only after `name_clusters`
     classes_ : array of shape (n_clusters,)
         Only with ``objective="labels"``: the sorted labels. `cluster_centers_` and `free_centers_`
         are then means of rows of X.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     See Also
     --------
