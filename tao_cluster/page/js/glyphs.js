@@ -303,10 +303,10 @@ const leafContent = () => once("content", () => {
 });
 
 // The lines of the coloured name of a leaf; if one name is long, all leaves have space for two.
-const chipLines = (node) => nameLines(clusterOf(node.cluster).name, WIDTH - 20, 12, "600");
+const chipLines = ({ name }) => nameLines(name, WIDTH - 20, 12, "600");
 
 const chipHeight = () => once("chip", () =>
-  CHIP + CHIP_LINE * Math.max(...nodes().map((node) => node.isLeaf && chipLines(node).length - 1)));
+  CHIP + CHIP_LINE * (Math.max(...model().clusters.map((one) => chipLines(one).length)) - 1));
 
 const leafHeight = () => once("leaf", () => {
   const leaf = nodes().find((node) => node.isLeaf);
@@ -315,7 +315,8 @@ const leafHeight = () => once("leaf", () => {
 });
 
 function drawLeaf(group, node) {
-  const { color, ink } = clusterOf(node.cluster);
+  const cluster = clusterOf(node.cluster);
+  const { color, ink } = cluster;
   let y = 6;
   if (leafContent()) {
     if (node.top) drawMean(group, node, y, color);
@@ -324,7 +325,7 @@ function drawLeaf(group, node) {
   }
   const chip = { x: 6 - WIDTH / 2, y, width: WIDTH - 12, height: chipHeight(), rx: 4 };
   group.append(svg("rect", { ...chip, class: "part", style: `fill:${color}` }));
-  const lines = chipLines(node);
+  const lines = chipLines(cluster);
   y += chipHeight();
   lines.forEach((line, i) => {
     const up = chipHeight() / 2 + CHIP_LINE * ((lines.length - 1) / 2 - i);
