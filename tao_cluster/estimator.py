@@ -210,6 +210,10 @@ class TAOClustering(TreeClustering):
         smallest one above it. They are values of the feature or, for a test of several features, of
         their weighted sum. NaN at leaves, and on a side without rows. Displays choose the digits of
         a test by these values.
+    split_densities_ : float64 array of shape (n_nodes,)
+        How dense the rows of a node are at the threshold of its test, as a share of the lower of
+        the peaks on its sides: 0 if the test runs through an empty gap, and near 1 if it runs
+        through a crowd. It is the ratio of kernel densities of w.x. NaN at leaves.
     feature_importances_ : float64 array of shape (n_features,)
         Share of the cost that the tests of each feature save; it sums to 1, or is 0 throughout
         for a single leaf. A test saves the cost of its rows in the best single cluster, minus
