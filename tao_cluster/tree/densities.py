@@ -37,28 +37,30 @@ def density_ratio(distance, weight=None):
         It is 1 if a side has no rows, and 0 if all rows of a side are equal on both sides.
     """
     weight = np.ones(len(distance)) if weight is None else weight
-    values, place = np.unique(distance[weight > 0], return_inverse=True)
-    mass = np.bincount(place, weight[weight > 0])
-    sides = values <= 0, values > 0
-    if not all(side.any() for side in sides):
+    if not weight.all():
+        distance, weight = distance[weight > 0], weight[weight > 0]
+    is_left = distance <= 0
+    if not 0 < np.count_nonzero(is_left) < len(distance):
         return 1.0
-    values = values / np.abs(values).max()
-    stds = [_std(values[side], mass[side]) for side in sides]
+    distance = distance / np.abs(distance).max()
+    stds = [_std(distance[side], weight[side]) for side in (is_left, ~is_left)]
     known = [std for std in stds if std > _SAME]
     if not known:
         return 0.0
-    step = 1.06 * min(known) * len(values) ** -0.2 / _PER_BANDWIDTH
-    places = np.ceil(values / step) - 1  # so that a distance of 0 is on the left
+    n_distinct = len(np.unique(distance))
+    step = _rounded(1.06 * min(known) * n_distinct**-0.2 / _PER_BANDWIDTH)
+    places = np.ceil(distance / step) - 1  # so that a distance of 0 is on the left
     is_near = np.abs(places) < _MOST_BINS
+    if not is_near.all():
+        places, weight = places[is_near], weight[is_near]
+    places = places.astype(np.int64)
     reach = 5 * _PER_BANDWIDTH  # the kernel ends after four bandwidths
-    places = places[is_near].astype(np.int64)
     zero = reach - min(places.min(initial=0), 0)
     size = zero + max(places.max(initial=0), 0) + reach
-    f = np.bincount(places + zero, mass[is_near], size)
-    f = gaussian_filter1d(f, _PER_BANDWIDTH, mode="constant")
+    f = gaussian_filter1d(np.bincount(places + zero, weight, size), _PER_BANDWIDTH, mode="constant")
     lowest = f[zero - _PER_BANDWIDTH : zero + _PER_BANDWIDTH].min()
     peak = min(f[:zero].max(), f[zero:].max())
-    return float(f"{lowest / peak:.{_DIGITS}g}") if lowest > 0 else 0.0
+    return _rounded(lowest / peak) if lowest > 0 else 0.0
 
 
 def split_densities(tree, X, leaf_of_row, weight=None, n_jobs=1):
@@ -80,6 +82,7 @@ def split_densities(tree, X, leaf_of_row, weight=None, n_jobs=1):
     """
     sets, found = ReducedSets(tree, leaf_of_row), np.full(tree.n_nodes, np.nan)
     weight = np.ones(len(leaf_of_row)) if weight is None else np.asarray(weight, np.float64)
+    weight = weight / max(weight.max(initial=0.0), np.finfo(float).tiny)  # so that sums are finite
 
     def measure(node):
         rows = sets[node]
@@ -92,6 +95,10 @@ def split_densities(tree, X, leaf_of_row, weight=None, n_jobs=1):
     return found
 
 
-def _std(values, mass):
-    mean = np.average(values, weights=mass)
-    return np.sqrt(np.average((values - mean) ** 2, weights=mass))
+def _std(values, weight):
+    share = weight / weight.sum()
+    return float(np.sqrt(((values - (values * share).sum()) ** 2 * share).sum()))
+
+
+def _rounded(value):
+    return float(f"{value:.{_DIGITS}g}")
