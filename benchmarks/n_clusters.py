@@ -32,9 +32,9 @@ _N_REFERENCES = 10  # uniform data sets of the gap statistic
 _LEAST_SILHOUETTE = 0.25
 
 
-def clustered(kind, rng, most_rows=2000):
+def clustered(kind, rng, most_rows=2000, most_clusters=10):
     """Return rows with clusters, and their number."""
-    k, d = int(rng.integers(2, 11)), int(rng.choice([2, 3, 5, 10, 20, 50]))
+    k, d = int(rng.integers(2, most_clusters + 1)), int(rng.choice([2, 3, 5, 10, 20, 50]))
     n = int(rng.integers(max(300, 50 * k), most_rows + 1))
     shares = np.maximum(rng.dirichlet(np.full(k, 4.0 if kind == WITH[1] else 20.0)), 0.3 / k)
     spreads = rng.uniform(0.5, 1.5, k) if kind == WITH[2] else np.ones(k)
@@ -122,7 +122,7 @@ def _gap(X, costs, seed):
     low, high = rotated.min(axis=0), rotated.max(axis=0)
     logs = [
         [
-            np.log(KMeans(k, n_init=2, random_state=seed).fit(reference).inertia_)
+            np.log(KMeans(k, n_init=1, random_state=seed).fit(reference).inertia_)
             for k in (1, *NUMBERS)
         ]
         for reference in (rng.uniform(low, high, X.shape) for _ in range(_N_REFERENCES))

@@ -280,7 +280,7 @@ def plot_n_clusters(table, chosen, limit, title=None):
                 ax.axvline(chosen, color="0.4", linewidth=1, linestyle=":")
             ax.set_xlabel("number of clusters")
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-            ax.set_ylim(bottom=0)
+        axes[0].set_ylim(bottom=0)
         look = {"ls": "--", "lw": 1, "color": "0.6", "label": "silhouette"}
         axes[0].plot(table.index, table["silhouette"], **look)
         axes[0].set_ylabel("density relative to the peaks")
