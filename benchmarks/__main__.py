@@ -7,6 +7,7 @@
     python -m benchmarks render                      # docs/results and README from the .csv files
     python -m benchmarks speed --before ../before    # times of two checkouts: benchmarks.versions
     python -m benchmarks small --seeds 5             # small or seeds: benchmarks.sizes
+    python -m benchmarks n-clusters                  # criteria for k: benchmarks.n_clusters
 
 A finished run is a row of OUT/TABLE.csv, or one row per tree of a path, and is not run again: an
 interrupted command continues where it stopped. To measure again, delete rows or files.
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import sizes, versions
+from benchmarks import n_clusters, sizes, versions
 from benchmarks.datasets import DATA_DIR, files
 from benchmarks.evidence import readme
 from benchmarks.evidence.catalogue import OTHER_NAMES, TABLES
@@ -64,6 +65,8 @@ def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] in (["small"], ["seeds"]):
         return sizes.main(arguments)
+    if arguments[:1] == ["n-clusters"]:
+        return n_clusters.main(arguments[1:])
     if arguments[:2] == ["speed", "--before"]:
         return versions.main(arguments[2:])
     options = parsed(arguments)

@@ -5,6 +5,7 @@ from . import explanations as explanations
 from . import export as export
 from . import initial_trees as initial_trees
 from . import measures as measures
+from . import n_clusters as n_clusters
 from . import objectives as objectives
 from . import optimize as optimize
 from . import outofcore as outofcore
@@ -23,6 +24,7 @@ from .comparison import compare
 from .comparison.stability import stability
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
+from .n_clusters import choose_n_clusters
 from .optimize.algorithms import DirectForm, PenaltyMethod
 from .optimize.choose import knee
 from .path import tao_path
@@ -40,6 +42,7 @@ __all__ = [
     "Tree",
     "__version__",
     "bisector_tree",
+    "choose_n_clusters",
     "compare",
     "knee",
     "load",

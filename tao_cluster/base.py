@@ -35,6 +35,7 @@ from .problem.levels import Levels, observed_columns, warn_of_copies
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
 from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline
+from .tree.densities import split_densities
 from .tree.leaf_size import LeafSize
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import feature_importances, stds_and_sides
@@ -415,6 +416,7 @@ class TreeClustering(
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
         node_rows = tree.node_counts(rows.expand(leaves)[inputs.present]).astype(np.int64)
         stds, sides = stds_and_sides(tree, view, leaves, problem.weight, n_jobs)
+        densities = split_densities(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
@@ -437,6 +439,7 @@ class TreeClustering(
             "node_rows_": node_rows,
             "split_stds_": stds,
             "split_sides_": sides,
+            "split_densities_": densities,
             **importances,
             "cluster_centers_": space.user_centers(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,

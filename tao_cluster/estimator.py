@@ -206,16 +206,17 @@ class TAOClustering(TreeClustering):
         Standard deviation of each feature of each test over the rows of its node, in the order of
         ``tree_.split_weights``. Displays rank features by |weight| times this value.
     split_sides_ : float64 array of shape (n_nodes, 2)
-        The fitted values next to the threshold of each test: the largest one below it and the
-        smallest one above it. They are values of the feature or, for a test of several features, of
-        their weighted sum. NaN at leaves, and on a side without rows. Displays choose the digits of
-        a test by these values.
+        The largest fitted value below the threshold of each test and the smallest one above it:
+        values of the feature or, for a test of several features, of their weighted sum. NaN at
+        leaves, and on a side without rows.
+    split_densities_ : float64 array of shape (n_nodes,)
+        Kernel density of w.x over the rows of a node at the threshold, divided by the lower of
+        the peaks on both sides: 0 in an empty gap, near 1 in a crowd. NaN at leaves.
     feature_importances_ : float64 array of shape (n_features,)
-        Share of the cost that the tests of each feature save; it sums to 1, or is 0 throughout
-        for a single leaf. A test saves the cost of its rows in the best single cluster, minus
-        that cost on its left and on its right. The features of an oblique test share its saving
-        in proportion to |weight| times standard deviation over the rows of the node. It is the
-        mean decrease in impurity of scikit-learn's trees, with the clustering cost as impurity.
+        Share of the cost that the tests of each feature save (0 for a single leaf): that of the
+        rows of a test in the best single cluster, minus that on its left and on its right. The
+        features of a test share its saving in proportion to |weight| times standard deviation. It
+        is the mean decrease in impurity of scikit-learn's trees, with this cost as impurity.
     free_labels_, free_centers_, free_inertia_
         Labels, centres and cost of the free clustering.
     history_ : list of dict
@@ -229,8 +230,7 @@ class TAOClustering(TreeClustering):
     n_iter_ : int
         Length of `history_`.
     best_lambda_ : float
-        Lambda of `tree_`: `lambda_`, or the value that `fit` chose. It is 0 if `fit` chose the
-        number of leaves instead.
+        Lambda of `tree_`: `lambda_` or the chosen value; 0 if `fit` chose the number of leaves.
     validation_cost_increase_ : float
         Only with `validation`: cost increase in percent on the held-out rows. It belongs to the
         tree that determined the size, which was not fitted to these rows.

@@ -13,6 +13,7 @@ from .columns.names import levels_of, printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
 from .tree.conditions import Condition, level_sets
+from .tree.densities import split_densities
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import stds_and_sides
 
@@ -80,6 +81,8 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
                      all rows stay on their side; in units of the feature or of the sum
         decimals     number of decimals of the values of the feature, of a test of one feature
         ranges       [smallest, largest] value of the feature of each term
+        density      how dense the rows are at the threshold, as a share of the lower of the peaks
+                     on its sides: at most 0.5 in a gap, near 1 in a crowd
         cluster      number of the cluster of a leaf
         name         name of the cluster
         histogram    shares of the free clusters in a leaf
@@ -117,7 +120,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     """
     model, names = shown(model, feature_names, X)
     tree = tree_of(model)
-    sizes, spreads, sides, observed = _of_rows(model, tree, X, sample_weight)
+    sizes, spreads, sides, observed, densities = _of_rows(model, tree, X, sample_weight)
     labels = cluster_names(model)
     nodes = [
         _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
@@ -130,6 +133,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         levels = sets.get(node["id"])
         node.update(known_of_test(node["terms"], limits[node["id"]], decimals))
         node["ranges"] = _ranges(node["terms"], observed)
+        node["density"] = density_at(densities, node["id"])
         node["levels"] = None if levels is None else _listed(levels, names)
     return {
         "format": FORMAT,
@@ -429,7 +433,8 @@ def _of_rows(model, tree, X, sample_weight):
     """Return node sizes, and what is known of the rows of each test.
 
     The results are the sizes, the standard deviations of the tested features, the values next to
-    the thresholds, and the ranges of all features. Each is None if no rows are known.
+    the thresholds, the ranges of all features, and the densities at the thresholds. Each is None if
+    no rows are known.
     """
     if X is None:
         if sample_weight is not None:
@@ -439,12 +444,13 @@ def _of_rows(model, tree, X, sample_weight):
         if weights is not None:
             sizes = _Sizes(getattr(model, "node_rows_", weights), weights, _counted(model))
         known = (getattr(model, name, None) for name in _KNOWN)
-        return sizes, *known
+        return sizes, *known, getattr(model, "split_densities_", None)
     leaves = model.apply(X)
     weight = check_weight(sample_weight, len(leaves))
     n_rows = tree.node_counts(leaves[weight > 0])
     X = check_rows(numbers_of(model, X))
-    stds, sides = stds_and_sides(tree, kernel_arrays(X), leaves, weight)
+    terms = (tree, kernel_arrays(X), leaves, weight)
+    (stds, sides), densities = stds_and_sides(*terms), split_densities(*terms)
     observed = np.array(ranges(X))
     # The rows of the fit count as well, so that the digits of a test separate them, too.
     _, fitted, fitted_range = (getattr(model, name, None) for name in _KNOWN)
@@ -454,7 +460,20 @@ def _of_rows(model, tree, X, sample_weight):
     if fitted_range is not None:
         low, high = np.fmin(observed[0], fitted_range[0]), np.fmax(observed[1], fitted_range[1])
         observed = np.array([low, high])
-    return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), stds, sides, observed
+    sizes = _Sizes(n_rows, tree.node_counts(leaves, weight), "rows")
+    return sizes, stds, sides, observed, densities
+
+
+def density_at(densities, node):
+    """Return the density of the rows at a test as a float, or None if it is unknown.
+
+    Parameters
+    ----------
+    densities : float array of shape (n_nodes,), or None
+        `split_densities_` of a fitted estimator.
+    node : int
+    """
+    return None if densities is None or np.isnan(densities[node]) else float(densities[node])
 
 
 def _node(tree, i, sizes, labels):

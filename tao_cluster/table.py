@@ -5,6 +5,7 @@ from collections import Counter
 from numbers import Real
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -26,6 +27,7 @@ from .columns.schema import NA_VALUES, Schema, SchemaError
 from .columns.table_reader import TableReader, output_name
 from .columns.view import raw_view
 from .estimator import TAOClustering
+from .separation import suggest
 
 MISSING = ("median", "indicator", "refuse")
 
@@ -80,7 +82,9 @@ def table_pipeline(
     ----------
     df : DataFrame of shape (n, m)
         Of pandas, polars or another library that narwhals supports.
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
+        "auto" takes the suggestion of :func:`choose_n_clusters` for the rows of `df`, from 2 to 12
+        clusters, or 1 if it finds none. The attribute `suggestion_` of the pipeline has its reason.
     columns : list of str, optional
         Use only these columns, none of which is left out as a name.
     drop : list of str
@@ -131,8 +135,9 @@ def table_pipeline(
     -----
     DecisionWarning
         If more than 30 % of the values of a used numeric column are missing, if numbers or dates
-        far from all others seem to stand for missing values, such as -999 or 9999-12-31, or if a
-        column of numbers is left out because it seems to name the rows.
+        far from all others seem to stand for missing values, such as -999 or 9999-12-31, if a
+        column of numbers is left out because it seems to name the rows, or if "auto" finds no
+        clusters.
 
     Notes
     -----
@@ -186,13 +191,21 @@ def table_pipeline(
         raise ValueError(f"No column is left to cluster by ({reasons}).")
     _warn(decisions)
     schema = Schema(tuple(decisions), na_values, df.attrs.get("file", given.file))
-    return TablePipeline(
+    is_auto = isinstance(n_clusters, str) and n_clusters == "auto"
+    pipeline = TablePipeline(
         [
             ("read", TableReader(schema)),
             ("encode", _encoder(used, missing, standardize, max_levels, category_weight)),
-            ("cluster", TAOClustering(n_clusters, **parameters)),
+            ("cluster", TAOClustering(2 if is_auto else n_clusters, **parameters)),
         ]
     )
+    if is_auto:
+        rows = clone(pipeline[:-1]).fit_transform(df)
+        pipeline.suggestion_ = suggest(rows, pipeline[-1], trees=False)
+        pipeline[-1].n_clusters = pipeline.suggestion_.n_clusters
+        if pipeline.suggestion_.n_clusters == 1:
+            warn(f"{pipeline.suggestion_.reason} Give n_clusters to divide them.", DecisionWarning)
+    return pipeline
 
 
 class TablePipeline(Pipeline):

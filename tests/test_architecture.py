@@ -23,8 +23,9 @@ LAYERS = (
     {"estimator", "path", "greedy.cart", "greedy.spex"},  # two methods use solvers, initial trees
     {"dask"},
     {"columns", "comparison", "explanations", "export", "inspection"}
-    | {"measures", "page", "plot", "report"},
+    | {"measures", "page", "plot", "report", "separation"},
     {"table", "reading"},
+    {"n_clusters"},
     {"saving"},
     {"cli"},
 )

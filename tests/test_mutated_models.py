@@ -178,6 +178,7 @@ FOUND = {
     "inertia x": (put("inertia_", "x"), "inertia_ must be a number"),
     "increase x": (put("cost_increase_", "x"), "cost_increase_ must be a number"),
     "no sides": (put("split_sides_", np.ones(5)), "split_sides_ must"),
+    "densities above 1": (put("split_densities_", np.full(5, 2.0)), "split_densities_ must"),
     "sides turned": (put("split_sides_", np.tile([2.0, 1.0], (5, 1))), "split_sides_ must"),
     "spreads of texts": (put("split_stds_", np.array(["a"])), "split_stds_ must be"),
     "free labels": (put("free_labels_", np.ones((2, 2))), "free_labels_ must be"),

@@ -31,6 +31,7 @@ MODULES = (
     "tao_cluster.initial_trees",
     "tao_cluster.initial_trees.cart",
     "tao_cluster.measures",
+    "tao_cluster.n_clusters",
     "tao_cluster.objectives",
     "tao_cluster.optimize.algorithms",
     "tao_cluster.outofcore",
@@ -50,6 +51,7 @@ PUBLIC = {
     },
     "tao_cluster.reading": {"Reading", "cell_errors"},
     "tao_cluster.comparison": {"Comparison", "explains_labels"},
+    "tao_cluster.n_clusters": {"NClusters"},
 }
 # Where README's links lead, which have to work on PyPI, too.
 ADDRESS = re.compile(

@@ -85,8 +85,9 @@ def data_options():
     parser, add = _parser()
     text = "file to cluster: .csv, .tsv or .txt (also .gz), .parquet, .feather, .npy or .npz"
     add("data", type=Path, metavar="DATA", help=text)
-    text = "number of clusters (default: 8; with --objective labels, the number of labels)"
-    add("--n-clusters", "-k", type=int, help=text)
+    text = "number of clusters, or auto, the largest number from 2 to 12 whose clusters are apart "
+    text += "(default: 8; with --objective labels, the number of labels)"
+    add("--n-clusters", "-k", type=auto_or(int), help=text)
     text = "clustering cost to minimise; labels = explain the labels of --classes (default: kmeans)"
     add("--objective", choices=OBJECTIVES, default="kmeans", help=text)
     text = "column of known classes, which is no feature: compare measures how well clusters match "

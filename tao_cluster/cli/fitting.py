@@ -22,6 +22,7 @@ from ..plot import plot_path
 from ..reading import cell_errors, read_table
 from ..report import checked_names
 from ..saving import save
+from ..separation import suggest
 from ..table import table_pipeline
 from . import arguments, folder
 from .arguments import given, note
@@ -91,6 +92,8 @@ def _fit(options):
     parameters = given(options, ("lambda_", "max_parameters", "max_cost_increase"))
     done = f"\nThe labels, model, text, picture and page are in {out}"
     if options.out_of_core:
+        if getattr(options, "n_clusters", None) == "auto":
+            raise ValueError("--out-of-core needs a number of clusters: --n-clusters 5, not auto.")
         fit_large(options, _estimator(options, standardize=True, **parameters), out)
         print(done)
         return
@@ -207,7 +210,11 @@ def _model_and_rows(options, **parameters):
             raise ValueError(f"{path}: options for columns apply to tables only.")
         n_rows, n_columns = content.shape
         _print_size(options, n_rows, n_columns)
-        return _estimator(options, **parameters), folder.Rows(content, np.arange(n_rows)), None
+        model = _estimator(options, **parameters)
+        if model.n_clusters == "auto":
+            model.n_clusters = 2
+            model.n_clusters = _suggested(options, suggest(content, model, trees=False))
+        return model, folder.Rows(content, np.arange(n_rows)), None
     with cell_errors(path, content):
         parameters["schema"] = schema
         model, kept = _pipeline_and_rows(options, content, reading, parameters)
@@ -218,9 +225,18 @@ def _model_and_rows(options, **parameters):
     shown = decisions[~is_plain & (decisions["why"] != "not chosen")]
     if len(shown):
         print(shown.to_string(index=False, max_rows=_MOST_SHOWN), end="\n\n")
+    if hasattr(model, "suggestion_"):
+        _suggested(options, model.suggestion_)
     if options.classes is None:
         return model, rows, None
     return model, rows, Reader(reading.na_values).with_gaps(rows.X[options.classes]).to_numpy()
+
+
+def _suggested(options, suggestion):
+    """Print why a number of clusters is suggested, and use it in place of "auto"."""
+    print(f"{suggestion.reason}\n")
+    options.n_clusters = suggestion.n_clusters
+    return options.n_clusters
 
 
 def _print_size(options, n_rows, n_columns):
@@ -246,7 +262,7 @@ def _pipeline_and_rows(options, frame, reading, parameters):
         del settings["missing"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about missing values
-            reader = pipeline_of(frame, **settings)[0]
+            reader = pipeline_of(frame, n_clusters=2, **settings)[0]
         kept = reader.fit_transform(frame).notna().all(axis=1).to_numpy()
         if not kept.any():
             raise ValueError("every row has a missing value; use --missing median.")

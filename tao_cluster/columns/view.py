@@ -129,6 +129,11 @@ class RawView(Facade):
         return raw_sides(tree_of(self.model), self.model.split_sides_, self.tree_, self.columns)
 
     @property
+    def split_densities_(self):
+        """Density of the rows at each test, which does not depend on units; see an estimator."""
+        return self.model.split_densities_
+
+    @property
     def _column_range(self):
         """Smallest and largest fitted value of each feature in raw units; None if unknown."""
         known = getattr(self.model, "_column_range", None)

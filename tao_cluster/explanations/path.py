@@ -14,6 +14,7 @@ from ..columns.names import levels_of, levels_text, printable, set_text
 from ..columns.view import shown, some_rows
 from ..export.format import (
     comparison_text,
+    cut_text,
     decimals_of,
     factor_of,
     more_text,
@@ -28,6 +29,7 @@ from ..plot.explained import plot_decision_path, plot_image_path
 from ..report import (
     cluster_names,
     decimals_of_columns,
+    density_at,
     intervals,
     known_of_test,
     terms_at,
@@ -37,7 +39,8 @@ from ..tree.conditions import Bound, level_sets
 
 _PRECISION = 3
 MAX_TERMS = 8  # number of terms that a line of text shows
-_COLUMNS = ["row", "step", "node", "test", "sum", "threshold", "side", "leaf", "cluster", "name"]
+_COLUMNS = ["row", "step", "node", "test", "sum", "threshold", "side", "density"]
+_COLUMNS += ["leaf", "cluster", "name"]
 _MOST_SHOWN = 20  # number of rows that a notebook shows
 _CELL = "text-align: left; vertical-align: top; padding: 1px 8px"
 _BAR = "height: 0.7em; min-width: 1px; margin-left: {left:.2f}%; width: {width:.2f}%"
@@ -99,7 +102,13 @@ def explain(model, x, feature_names=None, *, scaled=False):
     labels = cluster_names(model)
     decimals = decimals_of_columns(model, tree)
     limits = intervals(tree, getattr(model, "split_sides_", None), decimals)
-    known = cache(lambda node: known_of_test(terms(node), limits[node], decimals))
+    densities = getattr(model, "split_densities_", None)
+    known = cache(
+        lambda node: (
+            known_of_test(terms(node), limits[node], decimals)
+            | {"density": density_at(densities, node)}
+        )
+    )
     paths = decision_paths(model, table)
     found = [
         _explanation(tree, path, terms, facts, labels, known, row)
@@ -242,6 +251,9 @@ class PathTest:
     fact : str or None
         The outcome of a test on the levels of a categorical column, such as "plan is gold" or
         "plan is free, not in {gold, silver}"; None for other tests.
+    density : float or None
+        How dense the fitted rows are at the threshold, as a share of the lower of the peaks on its
+        sides; see `split_densities_` of an estimator.
     """
 
     node: int
@@ -251,6 +263,7 @@ class PathTest:
     between: Sequence = (None, None)
     decimals: int | None = None
     fact: str | None = None
+    density: float | None = None
 
     @property
     def margin(self):
@@ -261,6 +274,12 @@ class PathTest:
     def side(self):
         """The side to which the row goes: "left" or "right"."""
         return "left" if self.total <= self.threshold else "right"
+
+    @property
+    def cut(self):
+        """Where the cut lies, such as " (cut in a gap)"; empty if unknown, and for levels."""
+        text = cut_text({"density": self.density, "levels": self.fact})
+        return f" (cut {text})" if text else ""
 
     @cached_property
     def _written(self):
@@ -409,7 +428,8 @@ class Explanation:
         return f"Why {row} is in {self.name} (leaf {self.leaf})"
 
     def __str__(self):
-        return "\n".join([*map(str, self.tests), f"{self.name} (leaf {self.leaf})"])
+        tests = [f"{test}{test.cut}" for test in self.tests]
+        return "\n".join([*tests, f"{self.name} (leaf {self.leaf})"])
 
     __repr__ = __str__
 
@@ -452,15 +472,18 @@ class Explanations(Sequence):
         """Return a pandas DataFrame with one line per test.
 
         Its columns are row (label of the row), step (0 at the root), node, test (a string), sum,
-        threshold and side. The last three columns have the leaf of the row, its cluster, and the
-        name of the cluster.
+        threshold, side and density (of the fitted rows at the threshold; NaN if unknown). The last
+        three columns have the leaf of the row, its cluster, and the name of the cluster.
         """
         lines = [
-            (name, step, t.node, str(t), t.total, t.threshold, t.side, e.leaf, e.cluster, e.name)
+            (
+                *(name, step, t.node, str(t), t.total, t.threshold, t.side, t.density),
+                *(e.leaf, e.cluster, e.name),
+            )
             for name, e in zip(self.index, self, strict=True)
             for step, t in enumerate(e.tests)
         ]
-        return pd.DataFrame(lines, columns=_COLUMNS)
+        return pd.DataFrame(lines, columns=_COLUMNS).astype({"density": float})
 
     def __str__(self):
         pairs = zip(self.index, self, strict=True)
@@ -481,7 +504,7 @@ class Explanations(Sequence):
 
 def _test_html(test):
     """Return a test as an HTML table of bars."""
-    heading = html.escape(f"{test.outcome} -> {test.side}")
+    heading = html.escape(f"{test.outcome} -> {test.side}{test.cut}")
     heading = f"<p style='margin: 6px 0 2px'>{heading}</p>"
     if len(test.contributions) < 2 or test.fact is not None:
         return heading

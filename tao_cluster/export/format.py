@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 
 from ..columns.names import Indicator, levels_text, printable
 from ..tree.conditions import Bound
+from ..tree.densities import CROWD, GAP
 from .digits import bound_text, exact_text, is_rounded_up, number_text, short_text, sum_texts
 
 _CONSTRAINTS = {
@@ -176,6 +177,29 @@ def condition_parts(node, precision, *, is_left=True):
 def minus_signs(text):
     """Return a comparison whose negative numbers have a minus sign instead of a hyphen."""
     return _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", text)
+
+
+_CUTS = {"gap": "in a gap", "thin": "in a thin part", "crowd": "in a crowd"}
+
+
+def cut_word(node):
+    """Return where the cut of a test lies: "gap", "thin" or "crowd".
+
+    It is None if the density is unknown, and for a test of levels, which always has a gap.
+
+    Parameters
+    ----------
+    node : dict with the `density` and `levels` of a node of a report
+    """
+    density = node["density"]
+    if density is None or node["levels"] is not None:
+        return None
+    return "gap" if density <= GAP else "thin" if density <= CROWD else "crowd"
+
+
+def cut_text(node):
+    """Return where the cut of a test lies, such as "in a gap"; None as for :func:`cut_word`."""
+    return _CUTS.get(cut_word(node))
 
 
 def more_text(n, counted="feature"):

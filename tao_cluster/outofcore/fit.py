@@ -18,6 +18,7 @@ from ..base import TreeClustering
 from ..problem.scaling import ClusteringSpace
 from ..reference import cost_increase, free_clustering, given_centers
 from ..tree import Tree
+from ..tree.densities import split_densities
 from ..tree.split_statistics import feature_importances, first_values
 from .blocks import LostRowsError, ProgressBlocks, blocks_of
 from .coreset import all_rows, coreset
@@ -163,6 +164,8 @@ def fit(
                 record["sampled"] = record["sampled"] or len(sample.weight) < look.n_present
         states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
         _store(model, _best(states), source, centers, cost)
+        leaves = model.tree_.route(sample.view)
+        model.split_densities_ = split_densities(model.tree_, sample.view, leaves, sample.weight)
         model._column_range = np.array([look.moments.low, look.moments.high])
         model._column_is_integer = look.is_integer
         return model.set_params(reference=estimator.reference)

@@ -9,6 +9,7 @@ from ..export.digits import threshold_text
 from ..export.format import (
     condition_parts,
     count_text,
+    cut_text,
     edge_signs,
     factor_name,
     typeset,
@@ -154,7 +155,17 @@ def _test(node, place):
         "weights": bytes_text(np.array([term["weight"] for term in terms], "<f8")),
         "spreads": None if None in spreads else _shorts(spreads),
         "test": _written_test(node),
+        "cut": _cut(node),
     }
+
+
+def _cut(node):
+    """Return a sentence about the density of the rows at a test; None if it is unknown."""
+    place = cut_text(node)
+    if place is None:
+        return None
+    share = f"{100 * node['density']:.0f} % as dense there as at the lower peak beside it"
+    return f"The cut lies {place}: the rows are {share}."
 
 
 def _written_test(node):

@@ -250,6 +250,47 @@ def plot_tradeoff(models, *, labels=None, size="parameters", X=None, ax=None, ti
     return plot_series(points, column, label, methods=methods, ax=ax, title=title)
 
 
+def plot_n_clusters(table, chosen, limit, title=None):
+    """Draw densities between clusters and costs against the number of clusters.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame, `table` of :class:`tao_cluster.n_clusters.NClusters`
+    chosen : int, the suggested number, which is marked if it is in the table
+    limit : float, largest density of a gap
+    title : str, optional
+
+    Returns
+    -------
+    array of two matplotlib Axes
+    """
+    words = f"suggestion: {chosen} clusters" if chosen > 1 else "no clusters found"
+    lines = (("density", "between clusters", "C0"), ("density_tree", "at tests of the tree", "C1"))
+    costs = (("cost_increase", "fitted rows", "C0"), ("cost_increase_new", "new rows", "C1"))
+    has_trees = "cost_increase" in table
+    with drawn_with(STYLE):
+        figure, axes = plt.subplots(1, 2, figsize=_WIDE, dpi=_DPI, layout="constrained")
+        axes[0].axhspan(0, limit, color="0.93", zorder=0, label="gap")
+        parts = (lines, costs if has_trees else (("free_cost", None, "C0"),))
+        for ax, part in zip(axes, parts, strict=True):
+            for name, label, color in part:
+                if name in table:
+                    ax.plot(table.index, table[name], "o-", ms=4, lw=1, color=color, label=label)
+            if chosen in table.index:
+                ax.axvline(chosen, color="0.4", linewidth=1, linestyle=":")
+            ax.set_xlabel("number of clusters")
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes[0].set_ylim(bottom=0)
+        look = {"ls": "--", "lw": 1, "color": "0.6", "label": "silhouette"}
+        axes[0].plot(table.index, table["silhouette"], **look)
+        axes[0].set_ylabel("density relative to the peaks")
+        axes[1].set_ylabel("cost of the tree, % above no tree" if has_trees else "cost per row")
+        for ax in axes if has_trees else axes[:1]:
+            ax.legend(frameon=False)
+        figure.suptitle(words if title is None else title, x=0.01, ha="left")
+    return axes
+
+
 def _model_list(models):
     """Return models as a list that is not empty."""
     if not isinstance(models, Iterable):

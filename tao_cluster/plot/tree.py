@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from ..columns.names import AS_THEY_ARE, Abbreviation, Indicator, Numbered, printable_lines
 from ..columns.view import one_row, shown
-from ..export.format import edge_signs
+from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
 from ..tree import Tree, tree_of
@@ -365,6 +365,8 @@ class Picture:
             turned = {"left": "up", "right": "down"}
             phrases = [re.sub(r"\b(left|right)\b", lambda m: turned[m[0]], p) for p in phrases]
         phrases += [phrase for part in self._parts for phrase in part.convention]
+        if any(cut_word(self.tests[node]) for node in self.tree.decision_nodes):
+            phrases.append("gap, thin, crowd: the density of the rows at the cut")
         if self.abbreviate.note:
             phrases.append(f"in names, {self.abbreviate.note}")
         if self.path:
@@ -409,22 +411,25 @@ class Picture:
     def _write_header(self, ax, node, box):
         """Write the line above a node: sum of the highlighted row, number of features, or share.
 
-        The number of features is left out if it is one.
+        The number of features is left out if it is one. Where a cut lies follows, if it is known.
         """
-        test, n_used = self.tests[node], 1
+        test, n_used, text = self.tests[node], 1, ""
         if self.tree.children_left[node] >= 0 and test["levels"] is None:
             n_used = len(test["terms"])
         if self.path.get(node) is not None:
             text = self._split(node).value_text(self.path[node])
             box.write(ax, text, 7, color=_MARKED, fontweight="bold", may_cut=False)
-        elif node in self.path:
+            return
+        if node in self.path:
             box.write(ax, "the row", 7, color=_MARKED, fontweight="bold")
-        elif n_used != 1:
-            counted = getattr(self.glyph, "counted", "feature")
-            box.write(ax, f"{n_used} {counted}s", 7, color="0.3")
+            return
+        if n_used != 1:
+            text = f"{n_used} {getattr(self.glyph, 'counted', 'feature')}s"
         elif self.rows is not None:
-            share = f"{100 * self._share(node):.1f} %" if node else "all rows"
-            box.write(ax, share, 7, color="0.3")
+            text = f"{100 * self._share(node):.1f} %" if node else "all rows"
+        cut = cut_word(test) if self.tree.children_left[node] >= 0 else None
+        kept = f"{' · ' if text else ''}{cut}" if cut else ""
+        box.write(ax, text, 7, kept=kept, color="0.3")
 
     def _share(self, node):
         """Return the share of the rows, or of their weight, that reaches a node."""

@@ -354,6 +354,10 @@ def _check_arrays(attributes, tree, of_centers):
         if name != "split_sides_":
             fits = np.isfinite(value) if len(shape) == 2 else ~(value < 0)
             _require(fits.all(), f"{name} must be finite, and only centres may be negative")
+    shares = attributes.get("split_densities_", np.zeros(tree.n_nodes))  # older files lack it
+    fits = isinstance(shares, np.ndarray) and shares.dtype == np.float64
+    fits = fits and shares.shape == (tree.n_nodes,) and not ((shares < 0) | (shares > 1)).any()
+    _require(fits, "split_densities_ must be one number from 0 to 1 per node")
     sides = attributes["split_sides_"]
     _require(not (sides[:, 0] > sides[:, 1]).any(), "split_sides_ must be in increasing order")
 

@@ -98,6 +98,7 @@ function testDetails(node) {
     ? ["Left if ", ...conditionOf(node, "left"), ", right if ", ...conditionOf(node, "right"), "."]
     : `Left if the sum is at most ${number(node.threshold, 6)}, otherwise right.`;
   const parts = [html("p", { class: "rule" }, rule)];
+  if (node.cut) parts.push(html("p", { class: "count" }, node.cut));
   if (data.kind === "image") parts.push(bigPicture(weightsUrl(node), meanOf(node) ? "weights over the pale mean of the rows" : "weights"), colorScale(node));
   if (node.sample) parts.push(distribution(node));
   if (!node.test) parts.push(section(data.scaled ? "Weights times standard deviation" : "Weights", weights(node)));

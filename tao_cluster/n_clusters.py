@@ -1,0 +1,187 @@
+"""`choose_n_clusters`: the measures of several numbers of clusters, and a suggestion."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import pandas as pd
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples
+
+from ._utils.frames import as_pandas
+from .estimator import TAOClustering
+from .plot.curves import plot_n_clusters
+from .separation import MOST_ROWS, suggest
+from .table import table_pipeline
+from .tree.densities import GAP
+
+_HEADS = {
+    "free_cost": "cost per row",
+    "smallest": "smallest cluster",
+    "cost_increase": "tree, %",
+    "cost_increase_new": "new rows, %",
+    "density_tree": "density of the tree",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NClusters:
+    """A suggested number of clusters. It is printed as its reason and its table.
+
+    Parameters
+    ----------
+    n_clusters : int
+        The suggestion; 1 means that no clusters were found.
+    reason : str
+    table : pandas.DataFrame
+        One row per number of clusters k. One random half of the rows is clustered, with and without
+        a tree; new rows are those of the other half.
+
+        ===================  =====================================================================
+        Column               Meaning
+        ===================  =====================================================================
+        density              how dense new rows are between two clusters of the free clustering,
+                             relative to the lower of the peaks on both sides: the largest value of
+                             all pairs of clusters, averaged over both halves; at most 0.5 if the
+                             clusters are apart
+        silhouette           mean silhouette of the free clustering, for comparison
+        free_cost            cost per row of the free clustering
+        smallest             number of fitted rows in the smallest cluster
+        cost_increase        cost of the tree in percent above that of the free clustering
+        cost_increase_new    the same on new rows
+        parameters           number of weights, thresholds and leaves of the tree
+        density_tree         largest value of `split_densities_` of the tree
+        ===================  =====================================================================
+
+        Values are NaN if half of the rows are fewer than k. With ``trees=False``, the last four
+        columns are absent.
+    """
+
+    n_clusters: int
+    reason: str
+    table: pd.DataFrame
+
+    def plot(self, *, title=None):
+        """Draw the densities with their limit, and the costs, against the number of clusters.
+
+        Parameters
+        ----------
+        title : str, optional
+            Default: the suggestion.
+
+        Returns
+        -------
+        array of two matplotlib Axes
+        """
+        return plot_n_clusters(self.table, self.n_clusters, GAP, title)
+
+    def __repr__(self):
+        table = self.table.rename(columns=_HEADS).rename_axis(None)
+        texts = {"float_format": "{:.2f}".format, "na_rep": "-"}
+        whole = dict.fromkeys(("smallest cluster", "parameters"), "{:.0f}".format)
+        return f"{self.reason}\n\n{table.to_string(**texts, formatters=whole)}"
+
+
+def choose_n_clusters(
+    X,
+    n_clusters=range(2, 13),
+    *,
+    estimator=None,
+    embedding=None,
+    trees=True,
+    max_rows=MOST_ROWS,
+    random_state=None,
+    n_jobs=None,
+    **options,
+):
+    """Compare numbers of clusters, and suggest the largest one whose clusters are all apart.
+
+    The rows are divided into two random halves, and each half is clustered without a tree (by
+    k-means for the default objective). Two clusters are apart if rows of the other half are at most
+    half as dense between them as at the lower of the peaks on both sides, on the line between their
+    centres. If there is no number for which all clusters are apart, the suggestion is 1: the data
+    show no clusters. A cluster with fewer than five rows in the other half is not apart. The
+    criterion finds groups that are apart. Segments can be useful without
+    being apart, so the table also has the costs of the clusterings and of their trees. With fewer
+    than 35 rows per cluster, the suggestion is often wrong by one.
+
+    Parameters
+    ----------
+    X : array-like, CSR matrix or DataFrame of shape (n, d)
+        A DataFrame may be raw: :func:`table_pipeline` reads it, unless an `estimator` is given.
+    n_clusters : sequence of int, default=range(2, 13)
+        Numbers of clusters to compare, at least 2 and at most n.
+    estimator : TAOClustering, or Pipeline that ends in one; optional
+        The clustering and the trees to compare. By default it is made from the `options`.
+    embedding : array-like or CSR matrix of shape (n, m), optional
+        The same rows in the space in which they are clustered.
+    trees : bool, default=True
+        Whether to fit a tree for each number. They take most of the time and do not change the
+        suggestion. Unless the estimator sets a size, a tree has at most one leaf per cluster.
+    max_rows : int, default=20000
+        Size of a random sample of the rows, if there are more.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the halves and of all fits.
+    n_jobs : int, optional
+        As in :class:`TAOClustering`. The result does not depend on it.
+    **options
+        Parameters of :class:`TAOClustering` and, for a DataFrame, of :func:`table_pipeline`.
+
+    Returns
+    -------
+    NClusters
+        With the attributes `n_clusters`, `reason` and `table`, and the method `plot`.
+
+    Raises
+    ------
+    ValueError
+        If `n_clusters` are not integers from 2 to n, if both an estimator and options are given, or
+        if the estimator has a `reference` or explains labels. If `fit` would raise a ValueError.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from tao_cluster import choose_n_clusters
+    >>> X = make_blobs(400, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
+    >>> found = choose_n_clusters(X, range(2, 6), trees=False, random_state=0)
+    >>> found.n_clusters
+    3
+    """
+    X = as_pandas(X)
+    numbers = _checked(n_clusters, _num_samples(X))
+    settings = {"random_state": random_state, "n_jobs": n_jobs}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    if estimator is not None and options:
+        raise ValueError(
+            f"estimator= and {', '.join(options)} exclude each other; set them in the estimator."
+        )
+    if estimator is not None:
+        estimator = clone(estimator)
+    elif hasattr(X, "iloc"):
+        estimator = table_pipeline(X, 2, **options)
+    else:
+        estimator = TAOClustering(**options)
+    if isinstance(estimator, Pipeline):
+        X = estimator[:-1].fit_transform(X) if len(estimator) > 1 else X
+        estimator = estimator[-1]
+    if not isinstance(estimator, TAOClustering):
+        raise TypeError(
+            f"estimator must be a TAOClustering or a Pipeline that ends in one; got "
+            f"{type(estimator).__name__}."
+        )
+    estimator.set_params(**settings)
+    given = {"embedding": embedding, "trees": trees, "max_rows": max_rows}
+    return NClusters(*suggest(X, estimator, numbers, **given))
+
+
+def _checked(n_clusters, n_rows):
+    """Return numbers of clusters as a sorted list; raise an error if they cannot be compared."""
+    is_list = not isinstance(n_clusters, Integral | str)
+    numbers = list(n_clusters) if is_list else []
+    is_valid = all(isinstance(k, Integral) and 2 <= k <= n_rows for k in numbers)
+    if not numbers or not is_valid:
+        raise ValueError(
+            f"n_clusters must be several numbers from 2 to {n_rows}, the number of rows, such as "
+            f"range(2, {min(12, n_rows) + 1}); got {n_clusters!r}."
+        )
+    return sorted({int(k) for k in numbers})
