@@ -1,6 +1,7 @@
 # Submodules, each under its own name.
 from . import columns as columns
 from . import comparison as comparison
+from . import description as description
 from . import explanations as explanations
 from . import export as export
 from . import initial_trees as initial_trees
@@ -21,6 +22,7 @@ from . import tree as tree
 from .columns.schema import Schema
 from .comparison import compare
 from .comparison.stability import stability
+from .description import describe
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
 from .optimize.algorithms import DirectForm, PenaltyMethod
@@ -41,6 +43,7 @@ __all__ = [
     "__version__",
     "bisector_tree",
     "compare",
+    "describe",
     "knee",
     "load",
     "read_table",

@@ -190,6 +190,11 @@ class RawView(Facade):
         used = {self.columns[j].source.column for j in tree_of(self.model).used_features}
         return {self.fit_names[j] for j in used}
 
+    @property
+    def used_columns(self):
+        """Names of the raw columns that the steps do not drop: set of str."""
+        return {self.fit_names[source.column] for source in self._sources}
+
     def decision_path(self, X):
         """Return a CSR indicator of shape (n, n_nodes) of the nodes that each raw row visits."""
         return tree_of(self.model).paths(self.apply(X))
@@ -502,7 +507,7 @@ def _with_advice(error, pipeline):
     return UnsupportedStepError(
         error.reason,
         f"The tree in the columns that it was fitted to is {_text_of_last_step(pipeline)}; "
-        f"cluster_table(pipeline, X) has the means of the raw columns. {remedy}".rstrip(),
+        f"describe(pipeline, X) compares the clusters by raw columns. {remedy}".rstrip(),
     )
 
 

@@ -19,11 +19,10 @@ from ..columns.names import Indicator, levels_text, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row
 from ..export.format import change_text, value_text
 from ..problem.levels import columns_with_prefix
-from ..report import MOST_DECIMALS, cluster_names, n_decimals
+from ..report import MOST_DECIMALS, cluster_names, n_decimals, position_of
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
 from .path import list_html
-from .profile import position_of
 
 _PRECISION = 4
 # Margins by which the changed weighted sum clears its threshold. The unit is the largest change of
