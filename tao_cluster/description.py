@@ -197,17 +197,18 @@ class _Read(NamedTuple):
         """Read the rows, and raise a ValueError if they do not fit the model."""
         try:
             view, names = shown(model, feature_names, X)
-            last, encoded = view, X
+            last, encoded, own = view, X, names
             if isinstance(view, RawView):
                 last, encoded = view.model, view.encoded(X)
         except UnsupportedStepError:
             *steps, (_, view) = flat_steps(model)
-            last, encoded, own = view, transformed(steps, X), output_names(model[:-1])
-            names = printable_names(check_feature_names(own, tree_of(last).n_features))
+            last, encoded, own = view, transformed(steps, X), None
+            names = check_feature_names(output_names(model[:-1]), tree_of(last).n_features)
+            names = printable_names(names)
         leaves = last.apply(encoded)
         weight = check_weight(sample_weight, len(leaves))
-        given = names if feature_names is None else feature_names
-        values = Values.from_rows(model, view, X, given)
+        own = own if feature_names is None else feature_names
+        values = Values.from_rows(model, view, X, own)
         clusters, n = tree_of(last).leaf_label[leaves], len(cluster_names(last)) + 1
         means = values.means(clusters, weight, n)
         return cls(view, names, last, encoded, leaves, clusters, weight, values, means)
@@ -353,7 +354,9 @@ def _fit_text(precision, recall):
 
 
 def _cost_text(cost):
-    return f"{abs(cost):.3g} % {'more' if cost >= 0 else 'less'} than the free clustering"
+    cost = round(cost, 3)  # less is rounding
+    size = f"{abs(cost):.3g} % {'more' if cost > 0 else 'less'} than" if cost else "the same as"
+    return f"{size} the free clustering"
 
 
 class Segment(NamedTuple):
@@ -519,12 +522,13 @@ class Description:
             read = _Read.from_rows(self._model, X_new, self._feature_names, sample_weight)
         places, means = [position_of(read.last, k) for k in (a, b)], read.means
         names = [cluster_names(read.last)[k] for k in places]
+        masks = [(read.clusters == k) & (read.weight > 0) for k in places]
+        for here, name in zip(masks, names, strict=True):
+            if not here.any():
+                raise ValueError(f"{name} has no rows here, so that it cannot be compared.")
         off, drawn, rng = means.deviations(*places), [], np.random.default_rng(0)
         which = means.largest(off, n)
-        for k, name in zip(places, names, strict=True):
-            here = read.clusters == k
-            if not read.weight[here].any():
-                raise ValueError(f"{name} has no rows here, so that it cannot be compared.")
+        for here in masks:
             values = read.values.columns(which, here)
             drawn.append(_resampled_means(values, read.weight[here], rng))
         ends = np.nanpercentile(drawn[0] - drawn[1], [2.5, 97.5], axis=0)

@@ -12,10 +12,10 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from sklearn.pipeline import Pipeline
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from .._utils.frames import as_pandas, display_names
+from .._utils.frames import are_default, as_pandas, display_names
 from .._utils.matrices import FLOATS, check_rows, checked_array
 from ..columns.decide import Options, decide
-from ..columns.names import Indicator, Numeric, check_feature_names, printable
+from ..columns.names import Indicator, Numbered, Numeric, check_feature_names, printable
 from ..columns.readers import Level, Number, Reader
 from ..columns.schema import NA_VALUES, Schema
 from ..columns.steps import split_text_steps
@@ -135,7 +135,7 @@ class Values:
                 names = steps[0][1].get_feature_names_out() if has_names else None
             elif is_view:
                 names = view.raw_names
-        X = as_pandas(X)
+        X = as_pandas(X) if hasattr(X, "shape") else np.asarray(X)
         if hasattr(X, "iloc"):
             return cls._from_frame(X, kept)
         if getattr(getattr(X, "dtype", None), "kind", "") in "OUS":
@@ -157,12 +157,12 @@ class Values:
     @classmethod
     def _from_frame(cls, table, kept):
         """Read a DataFrame whose columns have no readers; names and identifiers are left out."""
-        names, readers = display_names(table), {}
-        for j, name in enumerate(names):
-            if kept is None or name in kept:
-                readers[name] = _reader_of(table.iloc[:, j], name)
-        readers = {name: reader for name, reader in readers.items() if reader is not None}
-        columns = {n: readers[n].read(table.iloc[:, names.index(n)]) for n in readers}
+        names, readers, columns = display_names(table), {}, {}
+        for j, name in enumerate(Numbered(len(names)) if are_default(names) else names):
+            column = table.iloc[:, j]
+            reader = _reader_of(column, name) if kept is None or name in kept else None
+            if reader is not None:
+                readers[name], columns[name] = reader, reader.read(column)
         return cls._from_table(pd.DataFrame(columns, index=table.index), readers)
 
     @classmethod
@@ -245,7 +245,8 @@ class Values:
         n = self.numbers.shape[1]
         parts = [(self.numbers, j) if j < n else (self.marks, j - n) for j in which]
         found = [block[here][:, [j]] for block, j in parts]
-        return np.hstack([c.toarray() if sp.issparse(c) else c for c in found]).astype(np.float64)
+        found = [c.toarray() if sp.issparse(c) else c for c in found]
+        return np.hstack([np.empty((int(here.sum()), 0)), *found])
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,8 +55,8 @@ def plot_decision_path(tests, title):
 
     Returns
     -------
-    array of matplotlib Axes
-        One per test; a single empty one if there are no tests.
+    matplotlib Figure
+        With axes for each test; a single empty one if there are no tests.
     """
     heights = [_height(test) for test in tests] or [_AROUND]
     names = [tested_name(term.name) for test in tests for term in test.contributions]
@@ -86,7 +86,7 @@ def plot_decision_path(tests, title):
             axes[0].set_axis_off()
         _write_title(figure, title, lines)
         make_drawable(figure, names)
-    return axes
+    return figure
 
 
 def plot_image_path(tests, title, row, image_shape):
@@ -105,8 +105,8 @@ def plot_image_path(tests, title, row, image_shape):
 
     Returns
     -------
-    array of matplotlib Axes
-        One per test: the axes of the bars; a single empty one if there are no tests.
+    matplotlib Figure
+        With two axes for each test, for the image and for the bars; empty ones without tests.
     """
     check_image_shape(image_shape, row.shape[1])
     image = (row.toarray() if sp.issparse(row) else row).reshape(image_shape)
@@ -131,7 +131,7 @@ def plot_image_path(tests, title, row, image_shape):
                 ax.set_axis_off()
         _write_title(figure, title, lines)
         make_drawable(figure)
-    return axes[:, 1]
+    return figure
 
 
 def _draw_products(ax, test, image):
@@ -298,7 +298,7 @@ def plot_stability(table, features, title=None):
 
     Returns
     -------
-    array of three matplotlib Axes
+    matplotlib Figure with three axes
     """
     with drawn_with(STYLE):
         figure, axes = plt.subplots(1, 3, figsize=_SIZE, dpi=_DPI, layout="constrained")
@@ -319,7 +319,7 @@ def plot_stability(table, features, title=None):
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))
         figure.suptitle(title or "", x=0.01, ha="left")
-    return axes
+    return figure
 
 
 def _stripe(ax, place, values, look):
