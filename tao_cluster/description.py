@@ -166,7 +166,8 @@ def describe(
     cost = quality.cost(np.ones(len(weight), dtype=bool))
     heading = f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {rows}"
     heading += f"; the tree costs {_cost_text(cost)}" if math.isfinite(cost) else ""
-    return Description(segments, heading, read, model, feature_names, sample_weight is not None)
+    options = model, feature_names, sample_weight is not None
+    return Description(segments, heading, cost, read, *options)
 
 
 class _Read(NamedTuple):
@@ -407,10 +408,14 @@ class Description:
         The largest cluster first; rows without a cluster come last.
     heading : str
         The number of clusters and of rows, and the cost.
+    cost_increase : float
+        By how many percent the tree costs more than the free clustering on these rows; NaN if
+        that is unknown.
     """
 
     segments: list[Segment]
     heading: str
+    cost_increase: float
     _read: _Read
     _model: Any
     _feature_names: Any
