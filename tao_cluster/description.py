@@ -200,7 +200,7 @@ class _Read(NamedTuple):
             view, names = shown(model, feature_names, X)
             last, encoded, own = view, X, names
             if isinstance(view, RawView):
-                last, encoded = view.model, view.encoded(X)
+                last, encoded = view.model, view.encoded(X, is_complete=True)
         except UnsupportedStepError:
             *steps, (_, view) = flat_steps(model)
             last, encoded, own = view, transformed(steps, X), None

@@ -180,9 +180,13 @@ class RawView(Facade):
         """Return the leaf that each raw row reaches in the pipeline: int32 array of shape (n,)."""
         return self.model.apply(self.encoded(X))
 
-    def encoded(self, X):
-        """Return raw rows as the model takes them; columns that it does not test may be absent."""
-        return self._encoded(self._table(X, self.tested_columns if self._reader else None))
+    def encoded(self, X, *, is_complete=False):
+        """Return raw rows as the model takes them.
+
+        Columns that the tree does not test may be absent and are not read, unless `is_complete`.
+        """
+        only = self.tested_columns if self._reader and not is_complete else None
+        return self._encoded(self._table(X, only))
 
     @property
     def tested_columns(self):
