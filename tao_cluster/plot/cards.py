@@ -1,7 +1,5 @@
 """Cards: one per cluster, with its size, its sentence and the columns that differ most."""
 
-import math
-
 import matplotlib.pyplot as plt
 
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color, text_color, tint
@@ -11,12 +9,13 @@ from .style import STYLE, drawn_with, make_drawable
 _DPI = 150
 _WIDTH, _GAP, _LINE, _MARGIN = 3.3, 0.14, 0.155, 0.1  # inches
 _HEAD, _SIZE = 0.3, 7.5
+_LONGEST = 3.0  # standard deviations
 _MOST_LINES = 14  # of a rule
 _MORE = "… and further conditions, which the text has."
 _NOISE = (0.6, 0.6, 0.6)
 _NOTE = (
-    "Bars: difference of the mean from that of all rows, in standard deviations of all rows. "
-    "Numbers: mean (mean of all rows)."
+    "Bars: difference of the mean from that of all rows, in standard deviations of all rows (at "
+    "most 3 are drawn). Numbers: mean (mean of all rows)."
 )
 
 
@@ -32,7 +31,7 @@ def plot_cards(cards, title=""):
     -------
     matplotlib Figure
     """
-    n_columns = min(4, max(1, math.ceil(math.sqrt(len(cards)))))
+    n_columns = len(cards) if len(cards) < 4 else 3 if len(cards) in (5, 6, 9) else 4
     groups = [cards[i : i + n_columns] for i in range(0, len(cards), n_columns)]
     texts = [[_wrapped(card) for card in group] for group in groups]
     heights = [
@@ -45,7 +44,8 @@ def plot_cards(cards, title=""):
     width = n_columns * (_WIDTH + _GAP) + _GAP
     notes = name_lines(_NOTE, _SIZE, width - 2 * _GAP, 3)
     height = sum(heights) + _GAP * (len(heights) + 1) + 0.3 + _LINE * len(notes)
-    longest = max((abs(bar[2]) for card in cards for bar in card.bars), default=0.0) or 1.0
+    longest = max((abs(bar[2]) for card in cards for bar in card.bars), default=1.0)
+    longest = min(longest, _LONGEST)
     with drawn_with(STYLE):
         figure = plt.figure(figsize=(width, height), dpi=_DPI)
         ax = figure.add_axes((0, 0, 1, 1))
@@ -97,11 +97,12 @@ def _draw(ax, box, card, lines, longest):
     top += _MARGIN
     for label, numbers, deviation in card.bars:
         place = box.part(top, _LINE, _MARGIN)
-        wide = {"max_width": 0.5 * place.width}
-        place.write(ax, label, _SIZE, x=place.left, ha="left", **wide)
-        place.write(ax, numbers, _SIZE, x=place.right, ha="right", max_width=0.48 * place.width)
+        rest = min(text_width(numbers, _SIZE), 0.48 * place.width)
+        wide = place.width - rest - _MARGIN
+        place.write(ax, label, _SIZE, x=place.left, ha="left", max_width=wide)
+        place.write(ax, numbers, _SIZE, x=place.right, ha="right", max_width=rest)
         bar = box.part(top + _LINE, _LINE, _MARGIN)
-        reach = deviation / longest * bar.width / 2
+        reach = max(-1.0, min(1.0, deviation / longest)) * bar.width / 2
         paint = POSITIVE if deviation > 0 else NEGATIVE
         bar.bar(ax, bar.x, reach, 0.06, paint)
         ax.plot([bar.x, bar.x], [bar.top - 0.02, bar.bottom + 0.02], color="0.6", linewidth=0.6)
