@@ -1,6 +1,7 @@
 # Submodules, each under its own name.
 from . import columns as columns
 from . import comparison as comparison
+from . import description as description
 from . import explanations as explanations
 from . import export as export
 from . import initial_trees as initial_trees
@@ -22,6 +23,7 @@ from . import tree as tree
 from .columns.schema import Schema
 from .comparison import compare
 from .comparison.stability import stability
+from .description import describe
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
 from .n_clusters import choose_n_clusters
@@ -44,6 +46,7 @@ __all__ = [
     "bisector_tree",
     "choose_n_clusters",
     "compare",
+    "describe",
     "knee",
     "load",
     "read_table",

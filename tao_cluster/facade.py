@@ -96,22 +96,16 @@ class Facade:
         return explain
 
     @_delegate
+    def describe(self):
+        from .description import describe
+
+        return describe
+
+    @_delegate
     def nearest_change(self):
         from .explanations import nearest_change
 
         return nearest_change
-
-    @_delegate
-    def cluster_table(self):
-        from .explanations import cluster_table
-
-        return cluster_table
-
-    @_delegate
-    def cluster_profile(self):
-        from .explanations import cluster_profile
-
-        return cluster_profile
 
     @_delegate
     def save(self):

@@ -322,6 +322,26 @@ def position_of(model, k):
     raise ValueError(f"The {said}, got {k!r}.")
 
 
+def position_of(model, k):
+    """Return the number of a cluster k: its number, name, or the label that the model explains.
+
+    Raises
+    ------
+    ValueError
+        If there is no such cluster or label.
+    """
+    classes, names = getattr(model, "classes_", None), cluster_names(model)
+    if classes is None and isinstance(k, str) and k in names:
+        return names.index(k)
+    labels = list(range(len(names)) if classes is None else np.asarray(classes).tolist())
+    if np.ndim(k) > 0:
+        raise ValueError(f"k must be a cluster, not a {type(k).__name__}: give rows as X=... or x.")
+    if k not in labels:
+        said = f"clusters are 0..{len(labels) - 1}" if classes is None else f"labels are {labels}"
+        raise ValueError(f"The {said}, got {k!r}.")
+    return labels.index(k)
+
+
 def terms_at(tree, node, names, spreads=None, scaled=False):
     """Return the terms of the weighted sum of a node; see :func:`report`.
 

@@ -22,7 +22,7 @@ LAYERS = (
     {"initial_trees", "optimize", "outofcore"},
     {"estimator", "path", "greedy.cart", "greedy.spex"},  # two methods use solvers, initial trees
     {"dask"},
-    {"columns", "comparison", "explanations", "export", "inspection"}
+    {"columns", "comparison", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},
     {"table", "reading"},
     {"n_clusters"},

@@ -623,4 +623,4 @@ def test_weights_near_the_largest_float_are_told(weights):
         [1, -1, -1], [2, -1, -1], [([0, 1], weights), None, None], [1.7e308, 0, 0], [-1, 0, 1], 2
     )
     assert "inf" in str(tree.explain([1.0, 2.0]))
-    assert "cluster 0" in str(tree.cluster_profile(0, [[1.0, 2.0], [-3.0, 4.0], [5.0, -9.0]]))
+    assert "cluster 0" in str(tree.describe([[1.0, 2.0], [-3.0, 4.0], [5.0, -9.0]]))

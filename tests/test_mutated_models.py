@@ -96,7 +96,7 @@ def use(model, folder):
     n_columns = model.cluster_centers_.shape[1]
     embedding = rows[:, :n_columns] if model._space.has_embedding else None
     rows = rows if names is None else pd.DataFrame(rows, columns=names)
-    cluster = model.predict(rows)[0]
+    model.predict(rows)
     model.transform(rows if embedding is None else embedding)
     model.score(rows, y, embedding=embedding)
     model.cost_increase(rows, embedding=embedding, y=y)
@@ -106,7 +106,7 @@ def use(model, folder):
     model.to_html()
     model.to_html(X=rows)
     str(model.explain(rows[:1]))
-    str(model.cluster_profile(cluster))
+    str(model.describe(rows, embedding=embedding))
     model.get_feature_names_out()
     repr(model)
     if isinstance(model, greedy.ExKMC):

@@ -116,9 +116,7 @@ def test_a_loaded_model_is_the_saved_one(name, tmp_path):
     np.testing.assert_array_equal(model.predict(FRAME), other.predict(FRAME))
     np.testing.assert_array_equal(model.get_feature_names_out(), other.get_feature_names_out())
     assert str(model.explain(FRAME.iloc[[70]])) == str(other.explain(FRAME.iloc[[70]]))
-    assert str(model.cluster_profile(model.predict(FRAME)[0])) == str(
-        other.cluster_profile(model.predict(FRAME)[0])
-    )
+    assert str(model.describe(FRAME)) == str(other.describe(FRAME))
     assert model.to_html(X=FRAME) == other.to_html(X=FRAME)
     if name not in ("embedding", "labels"):
         assert model.score(FRAME) == other.score(FRAME)
@@ -279,7 +277,7 @@ def test_a_model_with_an_objective_of_ones_own_is_saved_without_it(name, tmp_pat
     for show in (
         *(lambda m: m.to_text(), lambda m: m.to_sql(), lambda m: m.to_html(X=FEW)),
         *(lambda m: str(m.explain(FEW[:9])), lambda m: m.to_rules(X=FEW)),
-        *(lambda m: str(m.cluster_profile(m.labels_[0])), lambda m: m.tree_.to_dict()),
+        lambda m: m.tree_.to_dict(),
     ):
         assert show(other) == show(model)
     for use in (

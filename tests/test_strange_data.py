@@ -235,7 +235,7 @@ def test_names_that_are_not_strings_are_displayed(model, columns, displayed, X, 
     model.save(tmp_path / "model.json")
     for each in (model, load(tmp_path / "model.json")):
         parts = [each.to_text(), str(each.to_rules()), str(each.explain(table.iloc[0]))]
-        parts += [str(each.cluster_profile(0)), to_sql(each), to_dot(each), each.to_html(X=table)]
+        parts += [str(each.describe(table)), to_sql(each), to_dot(each), each.to_html(X=table)]
         parts += [text.get_text() for text in each.plot(X=table).texts]
         parts += [str(raw_view(Pipeline([("model", each)])).to_text())]
         assert sum(displayed[named] in part for part in parts) >= 8

@@ -14,7 +14,7 @@ wine = load_wine(as_frame=True).data
 model = TAOClustering(3, standardize=True, random_state=0).fit(wine)
 why = model.explain(wine.iloc[[100]])
 print(why)
-axes = why.plot()
+figure = why.plot()
 
 # %%
 # This is the smallest change that moves the row to another cluster:
@@ -22,11 +22,9 @@ axes = why.plot()
 print(model.nearest_change(wine.iloc[[100]], 2))
 
 # %%
-# The profile shows the features that lead to a cluster, with their direction:
+# Each cluster has a card with its rule, and with the columns that differ most from all rows:
 
-profile = model.cluster_profile(1)
-print(profile)
-axes = profile.plot()
+figure = model.describe(wine, rows="wines").plot()
 
 # %%
 # For images, the terms of a test are pixels over the image. Red pixels add to the sum, blue ones
@@ -39,4 +37,4 @@ from tao_cluster import DirectForm
 digits = load_digits().data / 16
 search = DirectForm(search="fast")
 model = TAOClustering(10, lambda_=8, algorithm=search, random_state=0).fit(digits)
-axes = model.explain(digits[3]).plot(image_shape=(8, 8))
+figure = model.explain(digits[3]).plot(image_shape=(8, 8))

@@ -13,10 +13,10 @@ from tao_cluster import TAOClustering, stability
 
 wine = load_wine(as_frame=True).data
 found = stability(ExShallow(3, standardize=True), wine, n=12, random_state=0)
-axes = found.plot()
+figure = found.plot()
 
 # %%
 # The same for an oblique tree:
 
 model = TAOClustering(3, lambda_=30, standardize=True)
-axes = stability(model, wine, n=6, random_state=0).plot()
+figure = stability(model, wine, n=6, random_state=0).plot()

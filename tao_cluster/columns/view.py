@@ -185,15 +185,24 @@ class RawView(Facade):
         """Return the leaf that each raw row reaches in the pipeline: int32 array of shape (n,)."""
         return self.model.apply(self.encoded(X))
 
-    def encoded(self, X):
-        """Return raw rows as the model takes them; columns that it does not test may be absent."""
-        return self._encoded(self._table(X, self.tested_columns if self._reader else None))
+    def encoded(self, X, *, is_complete=False):
+        """Return raw rows as the model takes them.
+
+        Columns that the tree does not test may be absent and are not read, unless `is_complete`.
+        """
+        only = self.tested_columns if self._reader and not is_complete else None
+        return self._encoded(self._table(X, only))
 
     @property
     def tested_columns(self):
         """Names of the raw columns that the tree tests: set of str."""
         used = {self.columns[j].source.column for j in tree_of(self.model).used_features}
         return {self.fit_names[j] for j in used}
+
+    @property
+    def used_columns(self):
+        """Names of the raw columns that the steps do not drop: set of str."""
+        return {self.fit_names[source.column] for source in self._sources}
 
     def decision_path(self, X):
         """Return a CSR indicator of shape (n, n_nodes) of the nodes that each raw row visits."""
@@ -507,7 +516,7 @@ def _with_advice(error, pipeline):
     return UnsupportedStepError(
         error.reason,
         f"The tree in the columns that it was fitted to is {_text_of_last_step(pipeline)}; "
-        f"cluster_table(pipeline, X) has the means of the raw columns. {remedy}".rstrip(),
+        f"describe(pipeline, X) compares the clusters by raw columns. {remedy}".rstrip(),
     )
 
 

@@ -110,7 +110,7 @@ class Stability:
 
         Returns
         -------
-        array of three matplotlib Axes
+        matplotlib Figure with three axes
         """
         return plot_stability(self.table, self.features, title)
 

@@ -16,7 +16,7 @@ from .source import by_rows, dask_blocks
 
 # Methods of the fitted estimator that do not read rows in Dask collections.
 _METHODS = {
-    *("cluster_profile", "decision_path", "explain", "nearest_change", "plot", "save"),
+    *("decision_path", "describe", "explain", "nearest_change", "plot", "save"),
     *("to_dataframe", "to_dot", "to_html", "to_onnx", "to_rules", "to_sql", "to_text"),
 }
 

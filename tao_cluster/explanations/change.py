@@ -102,13 +102,13 @@ class Change:
     def to_frame(self):
         """Return a pandas DataFrame with one line per changed column.
 
-        Its columns are column, before, after and cost. The values are numbers, the levels of a
-        category, or the texts of dates.
+        Its columns are row (always 0), column, before, after and cost. The values are numbers, the
+        levels of a category, or the texts of dates. As in the frames of :func:`explain`, the last
+        three columns have the leaf that the row reaches, its cluster, and the name of the cluster.
         """
-        return pd.DataFrame(
-            [_values(changes) for changes in self._columns],
-            columns=["column", "before", "after", "cost"],
-        )
+        end = self.leaf, self.cluster, self.name
+        names = ["row", "column", "before", "after", "cost", "leaf", "cluster", "name"]
+        return pd.DataFrame([(0, *_values(c), *end) for c in self._columns], columns=names)
 
     @property
     def _heading(self):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..columns.names import levels_of, levels_text, printable, set_text
+from ..columns.names import levels_of, levels_text, set_text
 from ..columns.view import shown, some_rows
 from ..export.format import (
     comparison_text,
@@ -111,22 +111,10 @@ def explain(model, x, feature_names=None, *, scaled=False):
     )
     paths = decision_paths(model, table)
     found = [
-        _explanation(tree, path, terms, facts, labels, known, row)
-        for path, row in zip(paths, _row_names(x, len(paths)), strict=True)
+        _explanation(tree, path, terms, facts, labels, known, row if len(paths) > 1 else None)
+        for row, path in enumerate(paths)
     ]
-    if len(found) == 1:
-        return found[0]
-    return Explanations(found, getattr(table, "index", None))
-
-
-def _row_names(x, n):
-    """Return what pictures call each row: its label in a DataFrame or Series, or its position.
-
-    A single row without a label has the name None.
-    """
-    if hasattr(x, "columns"):
-        return list(x.index)
-    return [getattr(x, "name", None)] if n == 1 else list(range(n))
+    return found[0] if len(found) == 1 else Explanations(found)
 
 
 def _explanation(tree, path, terms, facts, labels, known, row):
@@ -361,7 +349,8 @@ class Explanation:
     name : str, of the cluster
     values : float64 array or CSR matrix of shape (1, n_features), optional
         The row in the features of the tree. Explanations are compared without it.
-    row : label of the row in its DataFrame or Series, or its position among several rows, optional
+    row : int, optional
+        Position of the row in the x of :func:`explain`, from 0; None if x is a single row.
         Explanations are compared without it.
     """
 
@@ -370,7 +359,7 @@ class Explanation:
     cluster: int
     name: str
     values: Any = field(default=None, compare=False)
-    row: Any = field(default=None, compare=False)
+    row: int | None = field(default=None, compare=False)
 
     def to_dict(self):
         """Return plain Python values for JSON, including product, margin and side."""
@@ -393,7 +382,7 @@ class Explanation:
 
     def to_frame(self):
         """Return a pandas DataFrame with one line per test; see :meth:`Explanations.to_frame`."""
-        return Explanations([self], [0 if self.row is None else self.row]).to_frame()
+        return Explanations([self], [self.row or 0]).to_frame()
 
     def plot(self, title=None, *, image_shape=None):
         """Draw the tests below each other, each with its terms, their sum and the threshold.
@@ -408,8 +397,9 @@ class Explanation:
 
         Returns
         -------
-        array of matplotlib Axes, one per test
-            With an `image_shape`, these are the axes of the sums, to the right of the images.
+        matplotlib Figure
+            As everywhere, a picture with one pair of axes is returned as Axes, and one of several
+            parts as a Figure. Its `axes` are those of the tests, in the order of the path.
 
         Raises
         ------
@@ -424,7 +414,7 @@ class Explanation:
     @property
     def _title(self):
         """The title of pictures, such as "Why row 12 is in cluster 3 (leaf 5)"."""
-        row = "this row" if self.row is None else f"row {printable(str(self.row))}"
+        row = "this row" if self.row is None else f"row {self.row}"
         return f"Why {row} is in {self.name} (leaf {self.leaf})"
 
     def __str__(self):
@@ -445,8 +435,8 @@ class Explanations(Sequence):
     Parameters
     ----------
     explanations : list of Explanation
-    index : sequence, optional
-        Labels of the rows; default their positions.
+    index : list of int, optional
+        Positions of the rows in the x of :func:`explain`; default 0, 1, ...
     """
 
     def __init__(self, explanations, index=None):
@@ -471,7 +461,7 @@ class Explanations(Sequence):
     def to_frame(self):
         """Return a pandas DataFrame with one line per test.
 
-        Its columns are row (label of the row), step (0 at the root), node, test (a string), sum,
+        Its columns are row (its position in x, from 0), step (0 at the root), node, test (a string), sum,
         threshold, side and density (of the fitted rows at the threshold; NaN if unknown). The last
         three columns have the leaf of the row, its cluster, and the name of the cluster.
         """

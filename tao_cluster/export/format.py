@@ -248,16 +248,26 @@ def bounds_text(nodes, bounds, precision):
     precision : int
         Significant digits; a bound gets up to three more if these make it exact.
     """
+    name = tested_name(nodes[0]["terms"][0]["name"])
+    shown = shown_bounds(nodes, bounds, precision)
+    if len(shown) == 1:
+        ((sign, limit),) = shown
+        return f"{name} {sign} {limit}"
+    (below, low), (above, high) = shown
+    return f"{low} {below.replace('>', '<')} {name} {above} {high}"
+
+
+def shown_bounds(nodes, bounds, precision):
+    """Return the signs and the texts of the values of one or two bounds, a lower bound first.
+
+    The parameters are those of :func:`bounds_text`.
+    """
     name = nodes[0]["terms"][0]["name"]
     shown = [
         _shown_bound(name, bound, precision, node["between"], node["decimals"])
         for node, bound in zip(nodes, bounds, strict=True)
     ]
-    if len(bounds) == 1:
-        ((sign, limit),) = shown
-        return f"{tested_name(name)} {sign} {limit}"
-    (below, low), (above, high) = shown[::-1] if bounds[0].is_upper else shown
-    return f"{low} {below.replace('>', '<')} {tested_name(name)} {above} {high}"
+    return shown[::-1] if bounds[0].is_upper else shown
 
 
 def _shown_bound(name, bound, precision, between, decimals):

@@ -158,36 +158,52 @@ def rules_of(model, names, nodes, leaves, precision=3, max_terms=None):
     -------
     list of str
     """
-    # Several leaves share conditions. `known` holds their texts, so that each is formatted once.
-    tree, known = tree_of(model), {}
-    sets = level_sets(tree, levels_of(model, names))
 
-    def premise_of(pair):
+    def write(pair):
         if isinstance(pair[0], LevelSet):
-            (levels,) = pair
-            listed = [names[j] for j in levels.features]
-            return levels_text(levels.variable, listed, is_listed=levels.is_listed)
+            listed = [names[j] for j in pair[0].features]
+            return levels_text(pair[0].variable, listed, is_listed=pair[0].is_listed)
+        return _premise(pair, nodes, precision, max_terms)
+
+    held = premises_of(model, names, leaves, write)
+    return [_rule(held[leaf], nodes[leaf]) for leaf in leaves]
+
+
+def premises_of(model, names, leaves, write):
+    """Return the conditions of some leaves as texts: dict of list of str, by leaf.
+
+    Parameters
+    ----------
+    model, names, leaves
+        As for :func:`rules_of`.
+    write : callable(list) -> str
+        It writes one LevelSet, or one or two Conditions (a lower and an upper bound) of the same
+        feature or weighted sum. Several leaves share conditions; each is written once.
+    """
+    tree, known, wanted = tree_of(model), {}, set(leaves)
+
+    def written(pair):
+        if isinstance(pair[0], LevelSet):
+            return write(pair)
         key = tuple((condition.node, condition.is_left) for condition in pair)
         if key not in known:
-            known[key] = _premise(pair, nodes, precision, max_terms)
+            known[key] = write(pair)
         return known[key]
 
-    wanted = set(leaves)
-    rules = {
-        leaf: _rule(conditions, nodes[leaf], premise_of)
-        for leaf, conditions in conditions_of_leaves(tree, sets)
-        if leaf in wanted
-    }
-    return [rules[leaf] for leaf in leaves]
+    found = {}
+    for leaf, conditions in conditions_of_leaves(tree, level_sets(tree, levels_of(model, names))):
+        if leaf in wanted:
+            pairs = {}
+            for condition in conditions:
+                is_set = isinstance(condition, LevelSet)
+                key = condition.variable if is_set else condition.sum
+                pairs.setdefault(key, []).append(condition)
+            found[leaf] = [written(pair) for pair in pairs.values()]
+    return found
 
 
-def _rule(conditions, leaf, premise_of):
-    """Return the rule of a leaf; a lower and an upper bound of a feature or sum are joined."""
-    pairs = {}
-    for condition in conditions:
-        key = condition.variable if isinstance(condition, LevelSet) else condition.sum
-        pairs.setdefault(key, []).append(condition)
-    held = [premise_of(pair) for pair in pairs.values()]
+def _rule(held, leaf):
+    """Return the rule of a leaf from its conditions."""
     premise = f"if {' and '.join(held)}" if held else "always"
     rule = f"{premise} then {leaf['name']}"
     if leaf["count"] is None:

@@ -55,8 +55,8 @@ def plot_decision_path(tests, title):
 
     Returns
     -------
-    array of matplotlib Axes
-        One per test; a single empty one if there are no tests.
+    matplotlib Figure
+        With axes for each test; a single empty one if there are no tests.
     """
     heights = [_height(test) for test in tests] or [_AROUND]
     names = [tested_name(term.name) for test in tests for term in test.contributions]
@@ -86,7 +86,7 @@ def plot_decision_path(tests, title):
             axes[0].set_axis_off()
         _write_title(figure, title, lines)
         make_drawable(figure, names)
-    return axes
+    return figure
 
 
 def plot_image_path(tests, title, row, image_shape):
@@ -105,8 +105,8 @@ def plot_image_path(tests, title, row, image_shape):
 
     Returns
     -------
-    array of matplotlib Axes
-        One per test: the axes of the bars; a single empty one if there are no tests.
+    matplotlib Figure
+        With two axes for each test, for the image and for the bars; empty ones without tests.
     """
     check_image_shape(image_shape, row.shape[1])
     image = (row.toarray() if sp.issparse(row) else row).reshape(image_shape)
@@ -131,7 +131,7 @@ def plot_image_path(tests, title, row, image_shape):
                 ax.set_axis_off()
         _write_title(figure, title, lines)
         make_drawable(figure)
-    return axes[:, 1]
+    return figure
 
 
 def _draw_products(ax, test, image):
@@ -278,44 +278,6 @@ def _write_labels(ax, labels):
     ax.set_axisbelow(True)
 
 
-def plot_cluster_profile(roles, *, ax=None, title=""):
-    """Draw the direction and the strength of the features that lead to a cluster.
-
-    The pale bar is the strength in both directions, the coloured bar is the direction.
-
-    Parameters
-    ----------
-    roles : sequence of :class:`tao_cluster.explanations.FeatureRole`
-    ax : matplotlib Axes, default a new figure
-    title : str
-
-    Returns
-    -------
-    matplotlib Axes
-    """
-    with drawn_with(STYLE):
-        if ax is None:
-            size = (_WIDTH * 0.8, max(1, len(roles)) * _LINE + 0.95)
-            _, ax = plt.subplots(figsize=size, dpi=_DPI, layout="constrained")
-        lines = np.arange(len(roles))
-        strength = np.array([role.strength for role in roles])
-        direction = np.array([role.direction for role in roles])
-        ax.barh(lines, 2 * strength, 0.75, left=-strength, color=_PALE)
-        colors = [POSITIVE if value > 0 else NEGATIVE for value in direction]
-        ax.barh(lines, direction, 0.45, color=colors)
-        ax.axvline(0.0, color="0.4", linewidth=0.8)
-        _write_labels(ax, [name_lines(str(role.name), 8, _NAMES_WIDTH) for role in roles])
-        low, high = ax.get_xlim()
-        ax.set_xlim(1.03 * low, 1.03 * high)
-        ax.set_xlabel(
-            "direction: small values lead to the cluster \N{LEFTWARDS ARROW} 0 "
-            "\N{RIGHTWARDS ARROW} large values do\npale bars: strength in both directions"
-        )
-        ax.set_title(brief(title, _LONGEST_TITLE), loc="left", parse_math=False)
-        make_drawable(ax.figure, [str(role.name) for role in roles])
-    return ax
-
-
 _SIZE = (10.0, 3.2)
 _N_FEATURES = 12
 _NAMES = {"resample": "resamples", "seed": "seeds"}
@@ -336,7 +298,7 @@ def plot_stability(table, features, title=None):
 
     Returns
     -------
-    array of three matplotlib Axes
+    matplotlib Figure with three axes
     """
     with drawn_with(STYLE):
         figure, axes = plt.subplots(1, 3, figsize=_SIZE, dpi=_DPI, layout="constrained")
@@ -357,7 +319,7 @@ def plot_stability(table, features, title=None):
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))
         figure.suptitle(title or "", x=0.01, ha="left")
-    return axes
+    return figure
 
 
 def _stripe(ax, place, values, look):

@@ -13,11 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExKMC
-from tao_cluster import TAOClustering, Tree, export, measures, plot
+from tao_cluster import TAOClustering, Tree, describe, export, measures, plot
 from tao_cluster.explanations import (
     Explanation,
     Explanations,
-    cluster_profile,
     explain,
     nearest_change,
 )
@@ -98,7 +97,7 @@ def test_html_is_escaped(tree):
     parts = [
         explain(tree, X[0], names),
         explain(tree, X, names),
-        cluster_profile(tree, 2, X, feature_names=names),
+        describe(tree, X, feature_names=names),
         nearest_change(tree, X[0], 0, feature_names=names),
     ]
     for part in parts:
@@ -113,7 +112,7 @@ def test_html_is_escaped(tree):
 
 def test_bars_of_a_path_add_up(tree):
     why = explain(tree, [4.0, 2.0], [SCRIPT, "b"])
-    of_value, of_sum = why.plot()
+    of_value, of_sum = why.plot().axes
     of_value.figure.canvas.draw()  # names are no formulas
     bars = [(bar.get_x(), bar.get_width()) for bar in of_sum.patches]
     assert bars == [(0.0, 8.0), (8.0, -6.0), (0.0, 2.0)]
@@ -135,18 +134,26 @@ def test_bars_of_a_path_add_up(tree):
     assert "begins where the bar above it ends" in note
     assert "The point is the value of the row" in note
     assert of_sum.figure.get_suptitle() == f"Why this row is in {why.name} (leaf {why.leaf})"
-    assert why.plot("mine")[0].figure.get_suptitle() == "mine"
-    assert len(explain(Tree.single_leaf(0, 2), [0.0, 1.0]).plot()) == 1
+    assert why.plot("mine").get_suptitle() == "mine"
+    assert len(explain(Tree.single_leaf(0, 2), [0.0, 1.0]).plot().axes) == 1
 
 
-def test_titles_name_the_row(tree):
+def test_a_row_is_its_position(tree):
     frame = pd.DataFrame([[4.0, 2.0], [0.0, 1.0]], columns=["a", "b"], index=["first", 7])
-    titles = [why.plot()[0].figure.get_suptitle() for why in explain(tree, frame, ["a", "b"])]
-    assert [title[: title.index(" is in")] for title in titles] == ["Why row first", "Why row 7"]
-    (one,) = {explain(tree, each, ["a", "b"]).row for each in (frame[:1], frame.iloc[0])}
-    assert one == "first"
-    assert [why.row for why in explain(tree, frame.to_numpy())] == [0, 1]
-    assert explain(tree, {"a": 4.0, "b": 2.0}, ["a", "b"]).row is None
+    whys = explain(tree, frame, ["a", "b"])
+    titles = [why.plot().get_suptitle() for why in whys]
+    assert [title[: title.index(" is in")] for title in titles] == ["Why row 0", "Why row 1"]
+    assert str(whys).startswith("row 0\n")
+    assert whys.to_frame()["row"].unique().tolist() == [0, 1]
+    assert whys[1:].to_frame()["row"].unique().tolist() == [1]
+    for one in (frame[:1], frame.iloc[0], {"a": 4.0, "b": 2.0}):
+        assert explain(tree, one, ["a", "b"]).row is None
+        assert explain(tree, one, ["a", "b"]).to_frame()["row"].unique().tolist() == [0]
+    change = nearest_change(tree, frame[:1], 0, feature_names=["a", "b"])
+    assert list(change.to_frame()) == [
+        *("row", "column", "before", "after", "cost", "leaf", "cluster", "name")
+    ]
+    assert (change.to_frame()[["row", "leaf"]] == [0, change.leaf]).all().all()
 
 
 def test_bars_never_break_numbers(rng):
@@ -157,7 +164,7 @@ def test_bars_never_break_numbers(rng):
         [0, 0, 0], [-1, 0, 1], 4,
     )  # fmt: skip
     why = explain(wide, rng.normal(size=4), names)
-    (ax,) = why.plot()
+    (ax,) = why.plot().axes
     labels = [label.get_text() for label in ax.get_yticklabels()]
     for label, (_, number, *_) in zip(labels, why.tests[0].steps, strict=False):
         shown = number.replace("-", "\N{MINUS SIGN}")
@@ -170,22 +177,9 @@ def test_many_terms_end_in_one_bar_for_the_rest(rng):
         [1, -1, -1], [2, -1, -1], [(range(12), np.ones(12)), None, None], [0, 0, 0], [-1, 0, 1], 12
     )
     why = explain(wide, rng.normal(size=12))
-    (ax,) = why.plot()
+    (ax,) = why.plot().axes
     assert len(ax.patches) == 8 + 1 + 1
     assert ax.patches[8].get_x() + ax.patches[8].get_width() == pytest.approx(why.tests[0].total)
-
-
-def test_profiles_are_drawn(model):
-    profile = model.cluster_profile(1, feature_names=["a", "b", SCRIPT, "d"])
-    ax = profile.plot()
-    ax.figure.canvas.draw()
-    n = len(profile.features)
-    widths = [bar.get_width() for bar in ax.patches]
-    assert widths[:n] == pytest.approx([2 * role.strength for role in profile.features])
-    assert widths[n:] == pytest.approx([role.direction for role in profile.features])
-    assert ax.get_title("left").startswith("Features that lead to cluster 1 (")
-    assert profile.plot(ax=ax, title="one").get_title("left") == "one"
-    assert len(cluster_profile(Tree.single_leaf(0, 2), 0).plot().patches) == 0
 
 
 X = np.random.default_rng(0).normal(size=(20, 2))
@@ -193,7 +187,7 @@ READERS = {
     "explain": lambda model: explain(model, X[0]),
     "explain rows": lambda model: explain(model, X),
     "nearest_change": lambda model: nearest_change(model, X[0], 0),
-    "cluster_profile": lambda model: cluster_profile(model, 0),
+    "describe": lambda model: describe(model, X),
     "report": report,
     "to_html": to_html,
     **{name: getattr(plot, name) for name in ("plot_tree", "plot_history")},

@@ -327,6 +327,5 @@ def test_features_are_fixed_by_names_of_any_type(names):
 
 def test_rows_are_no_cluster():
     model = IMM(3, random_state=0).fit(load_iris().data)
-    for call in (model.cluster_profile, lambda X: model.nearest_change(1, X)):
-        with pytest.raises(ValueError, match="k must be a cluster, not a"):
-            call(load_iris().data[:1])
+    with pytest.raises(ValueError, match="k must be a cluster, not a"):
+        model.nearest_change(1, load_iris().data[:1])

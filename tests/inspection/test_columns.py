@@ -41,9 +41,9 @@ from sklearn.preprocessing import (
 )
 
 from greedy import IMM, ExKMC
-from tao_cluster import TAOClustering
+from tao_cluster import TAOClustering, describe
 from tao_cluster.columns import raw_view, shown
-from tao_cluster.explanations import cluster_profile, cluster_table, explain, nearest_change
+from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dot, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
 from tao_cluster.plot import plot_tree
@@ -209,8 +209,9 @@ def test_words_of_vectorizers(steps, texts):
     assert name in str(explain(pipeline, WORDS[0]))
     assert len(explain(pipeline, texts[:3])) == 3
     assert explain(pipeline, [WORDS[2]]).cluster == pipeline.predict([WORDS[2]])[0]
-    assert name in str(cluster_profile(pipeline, 0, texts))
-    assert cluster_table(pipeline, texts).loc["all", "rows"] == len(WORDS)
+    found = describe(pipeline, texts)
+    assert name in str(found)
+    assert found.table["rows"].sum() == len(WORDS)
     other = 1 - pipeline.predict(WORDS[:1])[0]
     changed = nearest_change(pipeline, WORDS[0], other, bounds=None)
     assert view.predict(changed.row) == other
@@ -355,15 +356,20 @@ def test_other_steps_raise_an_error_with_a_remedy(steps, words, export):
 
 def check_advice(error, pipeline, X):
     """The expressions in the message work, and show the names that the steps give."""
-    advice = re.search(r"fitted to is (.*?); (cluster_table\(.*?\)) has", str(error.value))
+    advice = re.search(r"fitted to is (.*?); (describe\(.*?\)) compares", str(error.value))
     text, table = (
         eval(code, {**globals(), "pipeline": pipeline, "X": X})  # noqa: S307
         for code in advice.groups()
     )
     assert "cluster" in text
-    assert table.loc["all", "rows"] == len(X)
+    assert table.table["rows"].sum() == len(X)
     if all(hasattr(step, "get_feature_names_out") for step in pipeline[:-1]):
         assert any(name in text for name in pipeline[:-1].get_feature_names_out())
+
+
+def overall(model, X, **options):
+    """The mean over all rows of each feature that `describe` compares."""
+    return describe(model, X, **options).differences.groupby("feature")["overall"].first()
 
 
 def test_the_error_message_of_strings_and_nested_pipelines(wine):
@@ -382,21 +388,22 @@ def test_the_error_message_of_strings_and_nested_pipelines(wine):
             to_text(pipeline)
         if steps[-1] is model:
             check_advice(error, pipeline, table)
-        shares = cluster_table(pipeline, table)
-        assert shares.loc["all", "kind is pale"] == (table["kind"] == "pale").mean()
-        np.testing.assert_allclose(shares.loc["all", "hue"], table["hue"].mean())
-        assert "at" not in shares.columns
+        shares = overall(pipeline, table)
+        assert shares["kind is pale"] == (table["kind"] == "pale").mean()
+        np.testing.assert_allclose(shares["hue"], table["hue"].mean())
+        assert shares["hue is missing"] == table["hue"].isna().mean()
+        assert "at" not in shares
     rows = [{"a": 1.0, "b": 2.0}, {"a": 5.0, "c": 1.0}] * 10
     pipeline = make_pipeline(DictVectorizer(sparse=False), PCA(2), model).fit(rows)
     with pytest.raises(ValueError, match="PCA") as error:
         to_text(pipeline)
     assert "embedding" not in str(error.value)
     check_advice(error, pipeline, rows)
-    assert cluster_table(pipeline, rows).loc["all", "a"] == 3.0
+    assert overall(pipeline, rows)["a"] == 3.0
     logs = make_pipeline(FunctionTransformer(np.log1p), oblique_model()).fit(wine)
-    weighted = cluster_table(logs, wine, sample_weight=np.arange(178))
+    weighted = overall(logs, wine, sample_weight=np.arange(178))
     expected = np.average(wine, axis=0, weights=np.arange(178))
-    np.testing.assert_allclose(weighted.loc["all"][2:], expected)
+    np.testing.assert_allclose(weighted[list(wine)], expected)
 
 
 def test_keys_of_dicts_are_features():
@@ -404,8 +411,7 @@ def test_keys_of_dicts_are_features():
     pipeline = make_pipeline(DictVectorizer(), IMM(3, random_state=0)).fit(rows)
     assert "a <= " in to_text(pipeline)
     assert "a = 1 " in str(explain(pipeline, rows[0]))
-    table = cluster_table(pipeline, rows)
-    np.testing.assert_allclose(table.loc["all", "town=Rome"], 1 / 3)
+    np.testing.assert_allclose(overall(pipeline, rows)["town=Rome"], 1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -425,14 +431,14 @@ def test_names_that_are_not_strings(wine, names):
     row, k = named.iloc[0], (pipeline.predict(named)[0] + 1) % 3
     for text in (
         *(explain(pipeline, each) for each in (row, dict(row), named[:1])),
-        cluster_profile(pipeline, k, named),
+        describe(pipeline, named),
         "\n".join(pipeline[-1].to_rules(own)),
         "\n".join(to_rules(pipeline, X=named)),
         report(pipeline, named),
         to_html(pipeline, X=named),
     ):
         assert name in str(text)
-    assert list(cluster_table(pipeline, named).columns[1:]) == own
+    assert {*overall(pipeline, named).index} == {*own}
     change = nearest_change(pipeline, row, k, bounds={name: (None, None)})
     assert all(str(each.name) in own for each in change.changes)
     assert f"x{used}" in to_text(pipeline)

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
-from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM
 from tao_cluster import DirectForm, TAOClustering, Tree
-from tao_cluster.explanations import cluster_profile, cluster_table, explain
+from tao_cluster.explanations import explain
 from tao_cluster.export import Indicator
 
 
@@ -249,10 +248,6 @@ def test_dicts_are_json(model, stairs):
         "value": 0.5,
         "product": -1.5,
     }
-    profile = model.cluster_profile(0)
-    data = json.loads(json.dumps(profile.to_dict()))
-    assert data["rules"] == list(profile.rules)
-    assert data["features"][0]["strength"] == profile.features[0].strength
 
 
 def test_bad_rows(model, stairs):
@@ -270,93 +265,10 @@ def test_bad_rows(model, stairs):
         TAOClustering(3).explain([1.0])
 
 
-# ---------------------------------------------------------------------------- clusters
-
-
-def test_profile_follows_its_formula(stairs):
-    profile = cluster_profile(stairs, 2, feature_names=["a", "b"])
-    assert profile.leaves == (5, 6)
-    assert (profile.count, profile.share) == (None, None)
-    a, b = profile.features
-    # Both leaves are right of the root; at node 2 one is left, one right, of half a share each.
-    assert (a.name, a.direction, a.strength) == ("a", 1.0, 1.25)
-    assert (b.name, b.direction, b.strength) == ("b", 0.0, 0.75)
-    between = cluster_profile(stairs, 1).features[0]
-    assert (between.direction, between.strength) == (0.0, 2.0)
-
-
-def test_profile_weighs_leaves_by_rows(stairs):
-    X = np.array([[9.0, 0.0], [9.0, 0.0], [9.0, 1.0], [4.0, 0.0], *[[0.0, 0.0]] * 4])
-    spread = X[:4].std(axis=0)  # at the second test
-    share = [1.0, 3.0] * spread / ([1.0, 3.0] @ spread)
-    profile = cluster_profile(stairs, 2, X, feature_names=["a", "b"])
-    assert (profile.count, profile.share) == (4, 0.5)
-    a, b = profile.features
-    assert a.direction == pytest.approx(1 + share[0] * (0.75 - 0.25))
-    assert b.direction == pytest.approx(-share[1] * (0.75 - 0.25))
-    assert str(profile).splitlines() == [
-        "cluster 2 (4 rows, 50.0 %)",
-        "  if a > 3 and a - 3*b <= 5 then cluster 2 (1 row, 12.5 %)",
-        "  if a > 3 and a - 3*b > 5 then cluster 2 (3 rows, 37.5 %)",
-        "  features: a +1.31, b -0.19",
-    ]
-    weighted = cluster_profile(stairs, 2, X, sample_weight=[2.0] * 8)
-    assert weighted.count == 8
-    assert [role.direction for role in weighted.features] == [a.direction, b.direction]
-    empty = cluster_profile(stairs, 1, X)
-    assert (empty.count, empty.share) == (0, 0)
-
-
-def test_profiles_of_a_fitted_estimator(model):
-    profiles = [model.cluster_profile(k) for k in range(3)]
-    assert sum(profile.share for profile in profiles) == pytest.approx(1)
-    assert [profile.count for profile in profiles] == np.bincount(model.labels_).tolist()
-    assert sum(len(profile.rules) for profile in profiles) == model.tree_.n_leaves
-    assert model.cluster_profile(1, load_iris().data) == profiles[1]
-
-
-def test_cluster_without_leaves_and_without_tests():
-    tree = Tree.single_leaf(2, 3)
-    assert str(cluster_profile(tree, 2)).splitlines() == [
-        "cluster 2",
-        "  always then cluster 2",
-        "  features: none",
-    ]
-    assert cluster_profile(tree, 0).leaves == ()
-    assert cluster_profile(tree, 0, np.ones((2, 3))).share == 0
-
-
 @pytest.mark.parametrize("k", [3, -1, 0.5, "a", None])
 def test_unknown_clusters(model, k):
     with pytest.raises(ValueError, match=r"The clusters are 0\.\.2, got"):
-        model.cluster_profile(k)
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e4])
-def test_profiles_do_not_depend_on_units(scale):
-    """Raw wine: proline, in hundreds, has a small weight and decides much."""
-    X = load_wine(as_frame=True).data
-    model = wine()[0]
-    assert any(len(model.tree_.split(i)[0]) > 1 for i in model.tree_.decision_nodes)
-    roles = {role.name: role for k in range(3) for role in model.cluster_profile(k).features}
-    assert max(roles.values(), key=lambda role: role.strength).name == "proline"
-    for k in range(3):
-        assert re.search(r"features: proline [+±-](?!0\.00)", str(model.cluster_profile(k)))
-    units = np.where(np.arange(X.shape[1]) == list(X).index("proline"), scale, 1.0)
-    splits = [model.tree_.split(i) for i in range(model.tree_.n_nodes)]
-    tree = model.tree_.with_splits(
-        {
-            i: ((splits[i][0], splits[i][1] / units[splits[i][0]]), model.tree_.threshold[i])
-            for i in model.tree_.decision_nodes
-        }
-    )
-    for k in range(3):
-        other = cluster_profile(tree, k, X.to_numpy() * units, feature_names=list(X))
-        expected = model.cluster_profile(k)
-        for role, same in zip(other.features, expected.features, strict=True):
-            assert role.name == same.name
-            assert role.direction == pytest.approx(same.direction)
-            assert role.strength == pytest.approx(same.strength)
+        model.nearest_change([1.0, 2, 3, 4], k)
 
 
 def test_a_value_close_to_its_bound_is_told_from_it():
@@ -390,56 +302,13 @@ def test_named_values_are_taken_by_name():
                 explain(model, row, names)
 
 
-def test_profiles_of_labels_are_asked_for_by_label():
-    X, y = load_iris(return_X_y=True)
-    for names in (np.array(["rosa", "lila", "blau"]), np.array([3, 5, 9])):
-        model = TAOClustering(lambda_=0.1, depth=2, objective="labels", random_state=0)
-        model.fit(X, names[y])
-        for label in names.tolist():
-            profile = model.cluster_profile(label)
-            assert profile.count == (model.labels_ == label).sum()
-            assert str(label) in profile.name
-        with pytest.raises(ValueError, match=re.escape(f"labels are {sorted(names.tolist())}")):
-            model.cluster_profile(0)
-    wide = Tree.from_splits(
-        [1, -1, -1], [2, -1, -1], [(range(12), np.ones(12)), None, None], [0, 0, 0], [-1, 0, 1], 12
-    )
-    assert "+ 4 more" in cluster_profile(wide, 0).rules[0]
-    assert "more" not in cluster_profile(wide, 0, max_terms=None).rules[0]
-
-
 def test_printed_forms_are_the_repr():
     X = load_wine(as_frame=True).data
     model = IMM(3, random_state=0).fit(X)
-    why, profile = model.explain(X.iloc[0]), model.cluster_profile(0)
+    why = model.explain(X.iloc[0])
     test = why.tests[0]
-    for result in (why, test, test.contributions[0], profile, profile.features[0]):
+    for result in (why, test, test.contributions[0], model.describe(X)):
         assert repr(result) == str(result)
-
-
-def test_cluster_tables_are_means_in_raw_units(rng):
-    X = load_wine(as_frame=True).data
-    weight = rng.uniform(0.5, 2.0, len(X))
-    table = X.assign(kind=np.where(X["hue"] > 1, "dark", "pale"))
-    steps = make_column_transformer((OneHotEncoder(), ["kind"]), (StandardScaler(), [*X.columns]))
-    pipeline = make_pipeline(steps, IMM(3, random_state=0)).fit(table)
-    scaled = IMM(3, standardize=True, random_state=0).fit(X)
-    for model, rows in ((scaled, X), (pipeline, table)):
-        labels, found = model.predict(rows), cluster_table(model, rows)
-        assert list(found.index) == ["cluster 0", "cluster 1", "cluster 2", "all"]
-        np.testing.assert_array_equal(found["rows"], [*np.bincount(labels), len(X)])
-        np.testing.assert_allclose(found[X.columns][:3], X.groupby(labels).mean())
-        np.testing.assert_allclose(found[X.columns].loc["all"], X.mean())
-        found = cluster_table(model, rows, sample_weight=weight)
-        expected = [
-            np.average(X["hue"][labels == k], weights=weight[labels == k]) for k in range(3)
-        ]
-        np.testing.assert_allclose(found["hue"][:3], expected)
-        assert found.loc["all", "weight"] == pytest.approx(weight.sum())
-    shares = cluster_table(pipeline, table)["kind is dark"]
-    assert shares["all"] == pytest.approx((table["kind"] == "dark").mean())
-    np.testing.assert_allclose(scaled.cluster_table(X)["hue"], cluster_table(scaled, X)["hue"])
-    assert cluster_table(scaled.tree_, X.to_numpy()).shape == (4, 14)
 
 
 def test_contributions_are_pixels_over_the_image():
@@ -450,7 +319,7 @@ def test_contributions_are_pixels_over_the_image():
     )  # fmt: skip
     row = np.array([0.5, 1.0, 0.25, 0.0])
     for x in (row, sp.csr_matrix(row[None])):
-        (sums,) = explain(tree, x).plot(image_shape=(2, 2))
+        _, sums = explain(tree, x).plot(image_shape=(2, 2)).axes
         pixels = sums.figure.axes[0]
         image, products = (shown.get_array() for shown in pixels.images)
         np.testing.assert_array_equal(image, row.reshape(2, 2))
@@ -464,5 +333,5 @@ def test_contributions_are_pixels_over_the_image():
         assert "1 tested pixel is 0" in sums.get_xlabel()
     with pytest.raises(ValueError, match=r"image_shape \(3, 2\) does not hold 4 features"):
         explain(tree, row).plot(image_shape=(3, 2))
-    assert len(explain(Tree.single_leaf(0, 4), row).plot(image_shape=(2, 2))) == 1
+    assert len(explain(Tree.single_leaf(0, 4), row).plot(image_shape=(2, 2)).axes) == 2
     assert explain(tree, row) == explain(tree, row)

@@ -14,9 +14,9 @@ import pytest
 from conftest import rest_in_sweeps
 
 from greedy import ExKMC
-from tao_cluster import Tree, load
+from tao_cluster import Tree, describe, load
 from tao_cluster.columns import Indicator
-from tao_cluster.explanations import cluster_profile, explain, nearest_change
+from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_onnx, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
 from tao_cluster.plot import plot_test, plot_tests, plot_tradeoff, plot_tree
@@ -97,9 +97,9 @@ def test_explanations(some_names):
     with_names = {"feature_names": names}
     why = explain(TREE, ROWS[0], names)
     change = nearest_change(TREE, ROWS[0], 1, **with_names)
-    profile = cluster_profile(TREE, 1, ROWS, **with_names)
-    plain = explain(TREE, ROWS[0]), nearest_change(TREE, ROWS[0], 1), cluster_profile(TREE, 1, ROWS)
-    for found, usual in zip((why, change, profile), plain, strict=True):
+    all_clusters = describe(TREE, ROWS, **with_names)
+    plain = explain(TREE, ROWS[0]), nearest_change(TREE, ROWS[0], 1), describe(TREE, ROWS)
+    for found, usual in zip((why, change, all_clusters), plain, strict=True):
         assert len(str(found).splitlines()) == len(str(usual).splitlines())
         for line in str(found).splitlines():
             check_line(line)
@@ -185,10 +185,10 @@ def test_pictures(some_names):
         warnings.filterwarnings("ignore", "No installed font has", UserWarning)
         ax = plot_tree(TREE, ROWS, y=y, feature_names=names, class_names=names, title=names[0])
         way = explain(TREE, ROWS[0], names).plot()
-        profile = cluster_profile(TREE, 1, ROWS, feature_names=names).plot()
+        cards = describe(TREE, ROWS, feature_names=names).plot()
         test, tests = plot_test(TREE, 0, ROWS, feature_names=names), plot_tests(TREE, ROWS)[0]
-    for axes in (ax, way[0], profile, test, tests):
-        assert svg_of(axes.figure)
+    for figure in (ax.figure, way, cards, test.figure, tests.figure):
+        assert svg_of(figure)
 
 
 # ---------------------------------------------------------------- clusters, categories, models

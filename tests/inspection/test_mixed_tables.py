@@ -19,9 +19,9 @@ from sklearn.preprocessing import (
 )
 
 from greedy import IMM, ExKMC
-from tao_cluster import TAOClustering
+from tao_cluster import TAOClustering, describe
 from tao_cluster.columns import Indicator, raw_view
-from tao_cluster.explanations import cluster_profile, explain
+from tao_cluster.explanations import explain
 from tao_cluster.export import (
     from_dict,
     to_dataframe,
@@ -252,7 +252,7 @@ EXPORTS = {
     "sql": to_sql,
     "html": to_html,
     "report": lambda model: str(report(model)),
-    "profile": lambda model: "\n".join(str(cluster_profile(model, k)) for k in range(4)),
+    "describe": lambda model: str(describe(model, mixed_table())),
 }
 
 

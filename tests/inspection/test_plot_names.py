@@ -120,7 +120,7 @@ def test_a_shared_beginning_is_dropped_and_explained(X):
     assert not any("twelve" in text for text in shown(ax))
     assert "stands for" in plot_test(three_tests(), 0, X, feature_names=SURVEY).get_xlabel()
     why = explain(three_tests(), X[0], SURVEY).plot()
-    labels = [t.get_text() for ax in why for t in ax.get_yticklabels()]
+    labels = [t.get_text() for ax in why.axes for t in ax.get_yticklabels()]
     assert any("…bread?" in label.replace("\n", "") for label in labels)
 
 
@@ -148,7 +148,7 @@ def test_characters_without_a_font_give_one_warning(X):
     for draw in (
         lambda: plot_tree(three_tests(), X, feature_names=CJK),
         lambda: plot_tests(three_tests(), X, feature_names=CJK)[0],
-        lambda: explain(three_tests(), X[0], CJK).plot()[0],
+        lambda: explain(three_tests(), X[0], CJK).plot(),
     ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -208,7 +208,7 @@ def test_bad_options(stairs, options, message):
 
 METHODS = [
     *("to_text", "to_rules", "to_dot", "to_sql", "to_onnx", "to_dataframe", "to_html", "plot"),
-    *("explain", "nearest_change", "cluster_table", "cluster_profile", "save"),
+    *("explain", "nearest_change", "describe", "save"),
 ]
 
 

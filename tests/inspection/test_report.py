@@ -144,7 +144,7 @@ def test_classes_of_a_model_are_its_names(classes, names, labels):
     why = model.explain(X[60])
     assert str(why).splitlines()[-1].startswith(names[clusters[60]])
     assert why.to_dict()["name"] == names[clusters[60]]
-    assert str(model.cluster_profile(classes[1])).startswith(names[1])
+    assert {*model.describe(X).table["segment"]} == {*names}
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE points (x0, x1, x2, x3)")
     connection.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", X.tolist())
@@ -161,7 +161,7 @@ def test_counts_without_noise_say_so():
         model = TAOClustering(lambda_=0.1, depth=2, objective="labels", random_state=0)
         model.fit(X, labels)
         assert report(model)["summary"]["explains_labels"]
-        texts = [" ".join(model.to_rules()), to_dot(model), str(model.cluster_profile("a"))]
+        texts = [" ".join(model.to_rules()), to_dot(model)]
         assert all(f"{50 - n_noise} {counted}, " in text for text in texts)
         assert f"50 rows, {100 / 3:.1f} %" in " ".join(model.to_rules(X=X))
 
@@ -282,7 +282,7 @@ def test_no_display_calls_a_weight_rows(weighted):
         "page": model.to_html(),
         "page of X": model.to_html(**options),
         "picture": "\n".join(t.get_text() for t in model.plot(**options).findobj(Text)),
-        "profile": "\n".join(str(model.cluster_profile(k)) for k in range(3)),
+        "describe": str(model.describe(**options)),
     }
     known = {*model.node_rows_.tolist(), *(model.node_rows_ // 2).tolist()}
     for name, text in texts.items():

@@ -16,9 +16,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from tao_cluster import TAOClustering, Tree
+from tao_cluster import TAOClustering, Tree, describe
 from tao_cluster.columns import Indicator
-from tao_cluster.explanations import cluster_profile, explain, nearest_change
+from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 from tao_cluster.export.format import condition_text, edge_signs
 from tao_cluster.page import to_html
@@ -159,7 +159,12 @@ def test_one_set_is_shown_alike_everywhere():
     assert to_text(tree, NAMES).startswith(f"|--- if {inside}\n")
     assert f'label="{inside}"' in to_dot(tree, NAMES)
     assert to_dataframe(tree, NAMES)["test"][0] == inside
-    assert f"if {outside} then cluster 1" in str(cluster_profile(tree, 1, feature_names=NAMES))
+    found = describe(tree, X, feature_names=NAMES)
+    assert f"if {outside} then cluster 1" in found.text
+    assert {each.rule for each in found.segments} == {
+        "region is north or west",
+        "region is neither north nor west",
+    }
     assert to_sql(tree, NAMES).splitlines()[1:3] == [
         """  WHEN "region" IN ('north', 'west') THEN 0""",
         """  WHEN (NOT "region" IN ('north', 'west') OR "region" IS NULL) THEN 1""",
@@ -189,7 +194,7 @@ def test_explanations_name_the_level_of_the_row():
         "unknown": {"region not in {north, west} -> right"},
     }
     why = explain(tree, X[0], NAMES)
-    (ax,) = why.plot()
+    (ax,) = why.plot().axes
     assert ax.get_title(loc="left") == (
         "node 0: region is north, in {north, west} → the row goes left"
     )

@@ -88,7 +88,7 @@ def test_dates_and_units_are_shown_alike_everywhere():
         "signup = 2021-05-04 < 2021-05-05 -> left",
         "weight (kg) = 60 < 70.5 -> right",
     ]
-    axes = why.plot()
+    axes = why.plot().axes
     assert next(label.get_text()[:4] for label in axes[0].get_xticklabels()) == "2021"
     plt.close(axes[0].figure)
     change = nearest_change(tree, X[1], 1, feature_names=NAMES)

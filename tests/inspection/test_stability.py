@@ -205,7 +205,7 @@ def test_printed_form_has_readable_headings(found):
 
 
 def test_picture(found):
-    axes = found.plot(title="wine")
+    axes = found.plot(title="wine").axes
     assert len(axes) == 3
     agreement = np.concatenate([line.get_ydata() for line in axes[0].lines])
     assert set(found.table["ARI"]) <= set(agreement)

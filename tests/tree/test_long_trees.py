@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from conftest import random_tree
 
 from tao_cluster import Tree
-from tao_cluster.explanations import cluster_profile, nearest_change
+from tao_cluster.explanations import nearest_change
 from tao_cluster.export import to_rules, to_sql, to_text
 
 
@@ -132,7 +132,6 @@ def oblique_chain(n_tests):
     [
         (to_rules, "text", "sum_bounds_text"),
         (to_sql, "sql._Writer", "condition"),
-        (lambda tree: cluster_profile(tree, 0), "text", "sum_bounds_text"),
     ],
 )
 def test_a_test_is_written_once(write, module, part, monkeypatch):
