@@ -5,6 +5,7 @@ from . import explanations as explanations
 from . import export as export
 from . import initial_trees as initial_trees
 from . import measures as measures
+from . import monitoring as monitoring
 from . import objectives as objectives
 from . import optimize as optimize
 from . import outofcore as outofcore
@@ -13,6 +14,7 @@ from . import penalties as penalties
 from . import plot as plot
 from . import reading as reading
 from . import reference as reference
+from . import refitting as refitting
 from . import report as report
 from . import saving as saving
 from . import solvers as solvers
@@ -26,7 +28,9 @@ from .initial_trees.exact import bisector_tree, voronoi_tree
 from .optimize.algorithms import DirectForm, PenaltyMethod
 from .optimize.choose import knee
 from .path import tao_path
+from .monitoring import monitor
 from .reading import read_table
+from .refitting import refit
 from .saving import load, save
 from .table import table_pipeline
 from .tree import Tree
@@ -43,7 +47,9 @@ __all__ = [
     "compare",
     "knee",
     "load",
+    "monitor",
     "read_table",
+    "refit",
     "save",
     "stability",
     "table_pipeline",

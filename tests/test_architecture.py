@@ -24,7 +24,7 @@ LAYERS = (
     {"dask"},
     {"columns", "comparison", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report"},
-    {"table", "reading"},
+    {"table", "reading", "refitting", "monitoring"},
     {"saving"},
     {"cli"},
 )
