@@ -12,7 +12,9 @@ from greedy.leaf_clusters import match_labels
 from ._utils.options import with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
 from ._utils.warnings import listed
-from .export.format import condition_text, percent_text
+from .columns.steps import UnsupportedStepError
+from .columns.view import output_names
+from .export.format import condition_text
 from .optimize.fixed_columns import refit_columns
 from .problem.problem import Result
 from .reference import FreeClustering
@@ -27,9 +29,7 @@ KEEPS = ("tests", "columns", "nothing")
 _OF_SEARCH = ("history_", "n_iter_", "best_lambda_", "_growth")
 
 
-def refit(
-    model, X_new, keep="tests", *, y=None, sample_weight=None, embedding=None, verbose=1
-):
+def refit(model, X_new, keep="tests", *, y=None, sample_weight=None, embedding=None, verbose=1):
     """Fit a fitted model again to new rows, and keep the numbers and names of its clusters.
 
     The new clusters get the old numbers by the best one-to-one match on the rows of `X_new`: as
@@ -90,13 +90,26 @@ def refit(
         raise ValueError(f"keep must be one of {', '.join(map(repr, KEEPS))}; got {keep!r}.")
     further = {"y": y, "sample_weight": sample_weight, "embedding": embedding}
     found, *measures = _refitted(model, X_new, X_new, keep, further)
-    last = found
-    while isinstance(last, Pipeline):
-        last = last[-1]
+    last = last_step(found)
     last.refit_changes_ = _changes(model, found, keep, *measures)
     if verbose:
         print(last.refit_changes_)
     return found
+
+
+def last_step(model):
+    """Return the estimator at the end of a pipeline, or the model itself."""
+    while isinstance(model, Pipeline):
+        model = model[-1]
+    return model
+
+
+def facts_of(model):
+    """Return the report of a model: in the columns of its last step, if there are no raw ones."""
+    try:
+        return report(model)
+    except UnsupportedStepError:
+        return report(last_step(model), feature_names=output_names(model[:-1]))
 
 
 def _refitted(model, X, new_X, keep, further):
@@ -219,11 +232,11 @@ def _renumbered(result, numbers):
 
 def _changes(model, found, keep, before, kept):
     """Return the text of :attr:`refit_changes_`."""
-    old, new = report(model), report(found)
+    old, new = facts_of(model), facts_of(found)
     summary, names = new["summary"], [part["name"] for part in new["clusters"]]
     what = "Rows with another label" if summary["explains_labels"] else "Cost increase"
     lines = [
-        f'Refit with keep="{keep}": {percent_text(kept)} of the rows keep their cluster.',
+        f'Refit with keep="{keep}": {100 * kept:.1f} % of the rows keep their cluster.',
         f"{what}: {_percent(old['summary']['cost_increase'])} in the old fit, {_percent(before)} on "
         "the new rows with the old tests and free centres, "
         f"{_percent(summary['cost_increase'])} with the new ones.",
@@ -231,7 +244,7 @@ def _changes(model, found, keep, before, kept):
     ]
     width = max(map(len, names))
     for name, *shares in zip(names, old["clusters"], new["clusters"], strict=True):
-        texts = [f"{percent_text(part['share']):>7}" for part in shares]
+        texts = [f"{100 * part['share']:5.1f} %" for part in shares]
         lines.append(f"  {name:{width}} {' '.join(texts)}")
     return "\n".join(lines + _changed_tests(old["nodes"], new["nodes"], keep))
 

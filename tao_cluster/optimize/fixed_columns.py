@@ -35,7 +35,7 @@ def refit_columns(problem, settings, tree):
     settings : Settings
     tree : Tree, over the columns of the problem
     """
-    problem = problem.with_limited_weights()
+    problem, tree = problem.with_limited_weights(), _with_unit_weights(tree)
     view, strength = kernel_arrays(problem.X), RELAXED_SHARE * typical_lambda(problem)
     smooth = Newton().bind(problem.X) if settings.is_oblique else None
     solver = _FixedColumns(problem.X, view, smooth, strength)
@@ -58,6 +58,14 @@ def refit_columns(problem, settings, tree):
         found = with_histograms(search, found, state.leaf_of_row)
     records = search.history.records
     return Result(found, {"history_": records, "n_iter_": len(records)}, state.leaf_of_row)
+
+
+def _with_unit_weights(tree):
+    """Return the tree with weight 1 or -1 in tests of one feature, as after a conversion of units."""
+    single, factor = np.flatnonzero(np.diff(tree.split_indptr) == 1), np.ones(tree.n_nodes)
+    factor[single] = np.abs(tree.split_weights[tree.split_indptr[single]])
+    weights = tree.split_weights / np.repeat(factor, np.diff(tree.split_indptr))
+    return replace(tree, split_weights=weights, threshold=tree.threshold / factor)
 
 
 class _Step(TreeStep):
