@@ -25,10 +25,10 @@ from .comparison import compare
 from .comparison.stability import stability
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
+from .monitoring import monitor
 from .optimize.algorithms import DirectForm, PenaltyMethod
 from .optimize.choose import knee
 from .path import tao_path
-from .monitoring import monitor
 from .reading import read_table
 from .refitting import refit
 from .saving import load, save

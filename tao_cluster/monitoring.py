@@ -14,26 +14,23 @@ from ._utils.frames import as_pandas, display_names
 from ._utils.matrices import check_rows
 from ._utils.warnings import listed
 from .columns.steps import UnsupportedStepError
-from .columns.table_reader import TableReader
+from .columns.table_reader import output_name
 from .columns.view import RawView, numbers_of, shown
 from .export.format import condition_text
 from .plot.monitoring import plot_monitor
-from .refitting import facts_of, last_step, refit
+from .refitting import facts_of, last_step, refitted
 from .report import cluster_names
-from .tree import tree_of
 from .tree.routing import kernel_arrays, project
 
 __all__ = ["Monitor", "monitor"]
 
-WATCH, MOVED = 0.1, 0.25  # the usual limits of the population stability index
-_QUANTILES = np.arange(1, 10) / 10
-_LEAST_SHARE = 1e-4  # shares of bins count as at least this, so that logarithms are finite
+LIMITS = {"watch": 0.1, "moved": 0.25}  # the usual limits of the population stability index
+_DECILES = np.arange(1, 10) / 10
 _RARE = 0.01  # levels with a smaller share of the old rows are one bin together
 _CHANCE = 0.999  # quantile of the index under chance, which a moved distribution must exceed
 _FACTOR, _POINTS = 2.0, 5.0  # limits of the growth of costs, and of gaps and unknown levels
-_N_SHOWN = 10
+_FORMAT, _N_SHOWN = {"float_format": "{:.3g}".format, "na_rep": "-"}, 10
 NOWHERE, NEW, LEFT = "no segment", "(new)", "(left)"
-_STATUS = ("stable", "watch", "moved")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,11 +72,11 @@ class Monitor:
     @property
     def text(self):
         """The verdict and the tables as text: str."""
-        parts = [f"{title}\n{table.to_string(**_FORMAT)}" for title, table in self._tables()]
-        return "\n\n".join([self.verdict, *parts])
+        tables = (f"{title}\n{table.to_string(**_FORMAT)}" for title, table in self._tables())
+        return "\n\n".join([self.verdict, *tables])
 
     def plot(self, *, title=None):
-        """Draw the sizes then and now, with the flows if ids are given, and the largest indices.
+        """Draw the sizes then and now, and the largest population stability indices.
 
         Parameters
         ----------
@@ -91,8 +88,7 @@ class Monitor:
         array of two matplotlib Axes
         """
         both = pd.concat([self.tests.set_index("test"), self.columns])[["psi", "status"]].dropna()
-        terms = (self.segments, self.transitions, both, (WATCH, MOVED))
-        return plot_monitor(*terms, self.verdict if title is None else title)
+        return plot_monitor(self.segments, both, LIMITS, self.verdict if title is None else title)
 
     def __repr__(self):
         return self.text
@@ -111,9 +107,6 @@ class Monitor:
             self.columns.head(_N_SHOWN),
         )
         yield "Tests", self.tests
-
-
-_FORMAT = {"float_format": "{:.3g}".format, "na_rep": "-"}
 
 
 def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
@@ -149,7 +142,7 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     Notes
     -----
     The *population stability index* (PSI) of shares p then and q now is the sum of
-    (q - p) log(q / p) over the bins of a column. Bins of numbers are the deciles of the old rows,
+    (q - p) log(q / p) over the bins of a column; half a row is added to each bin. Bins of numbers are the deciles of the old rows,
     and single values that are more than one decile. Bins of categories are the levels with at least
     1 % of the old rows, all rarer ones, and unknown ones. Missing values are a bin. The PSI of a
     test is that of its weighted sum, over the rows that reach it. A distribution is to be watched
@@ -161,10 +154,11 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     1. The distribution at a test, or that of the sizes of the clusters, has moved.
     2. The cost increase over a new free clustering of the rows is more than twice as large as then,
        and larger by more than 5 percentage points.
-    3. The share of gaps and unknown levels in a tested column, or the share of rows that cannot be
-       assigned, grew by more than 5 percentage points.
+    3. The share of gaps and unknown levels in a tested column grew by more than 5 percentage
+       points.
 
-    A row cannot be assigned if a tested number is missing in a column without gaps in the fit.
+    A row cannot be assigned if a tested number is missing in a column without gaps in the fit. It
+    has the segment "no segment", and no cost.
 
     Examples
     --------
@@ -175,51 +169,37 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     >>> monitor(model, X[::2], X[1::2]).reasons
     []
     """
-    pair = [as_pandas(X_old), as_pandas(X_new)]
-    ids = _checked_ids(ids, pair)
+    tables, last = [as_pandas(X_old), as_pandas(X_new)], last_step(model)
+    ids = None if ids is None else _checked_ids(ids, tables)
     try:
-        view, names = shown(model, X=pair[0])
+        view, names = shown(model, X=tables[0])
     except UnsupportedStepError:
-        view, names = last_step(model), None
-    tree, clusters = tree_of(last_step(model)), cluster_names(view)
-    then, now = (_Rows.from_table(model, view, tree, X) for X in pair)
-    segments = _segments(then, now, clusters)
-    further = [
-        {name: both[i] for name, both in (("y", y), ("embedding", embedding)) if both is not None}
-        for i in range(2)
-    ]
-    costs = _costs(model, pair, [then, now], further)
-    columns, tests = _columns(model, view, names, pair), _tests(model, tree, then, now)
-    transitions = None if ids is None else _transitions(*ids, then, now, clusters)
-    reasons = _reasons(segments, costs, columns, tests, then, now)
+        view, names = last, None
+    given = {name: both for name, both in (("y", y), ("embedding", embedding)) if both is not None}
+    months = [_Month.from_table(model, view, X) for X in tables]
+    clusters, costs = [*cluster_names(view), NOWHERE], []
+    for i, (X, month) in enumerate(zip(tables, months, strict=True)):
+        costs.append(_costs(model, X, month, {name: both[i] for name, both in given.items()}))
+    costs = pd.DataFrame(dict(zip(("then", "now"), costs, strict=True)))
+    own = [np.array(clusters, dtype=object)[month.labels] for month in months]
+    segments = _segments(own, clusters)
+    columns, tests = _columns(last, view, names, tables), _tests(model, last.tree_, months)
+    transitions = None if ids is None else _transitions(own, ids, clusters)
+    reasons = _reasons(segments, costs, columns, tests)
     verdict = _verdict(reasons, segments, costs, columns, tests, transitions)
     return Monitor(verdict, reasons, segments, costs, columns, tests, transitions)
 
 
-def _encoded(model, X):
-    """Return rows as the last step of a model takes them."""
-    while isinstance(model, Pipeline):
-        X = model[:-1].transform(X) if len(model.steps) > 1 else X
-        model = model[-1]
-    return X
-
-
-def _reader(model):
-    """Return the TableReader that is the first step of a model, or None."""
-    first = model.steps[0][1] if isinstance(model, Pipeline) else None
-    return first if isinstance(first, TableReader) else None
-
-
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _Month:
     """The rows of a month as the tree sees them.
 
     Parameters
     ----------
     labels : int array of shape (n,), the cluster of each row; -1 if it has none
-    complete : bool array of shape (n,), whether no gap prevents the cost of a row
+    complete : int array of the rows without gaps that prevent their cost
     leaves : int array of shape (m,), the leaf of each row that can be assigned
-    values : rows that can be assigned, as the kernels of the tree take them
+    values : the rows that can be assigned, as the kernels of the tree take them
     """
 
     labels: np.ndarray
@@ -228,55 +208,54 @@ class _Rows:
     values: object
 
     @classmethod
-    def from_table(cls, model, view, tree, X):
+    def from_table(cls, model, view, X):
         """Return the rows of a table."""
-        n, reader = _num_samples(X), _reader(model)
-        is_assigned = complete = np.ones(n, bool)
+        tree, reader = last_step(model).tree_, getattr(view, "_reader", None)
+        labels = np.full(_num_samples(X), -1)
+        complete = assigned = np.arange(len(labels))
         if reader is not None:
-            complete = reader.usable_rows(X)
-            is_assigned = reader.usable_rows(X, view.tested_columns)
-        if not is_assigned.any():
-            raise ValueError("No row can be assigned: each lacks a value that the tree tests.")
-        Z = X if is_assigned.all() else _safe_indexing(X, np.flatnonzero(is_assigned))
-        values = check_rows(_encoded(model, Z) if reader is None else view.encoded(Z))
-        leaves, labels = tree.apply(values), np.full(n, -1)
-        labels[is_assigned] = tree.leaf_label[leaves]
+            complete = np.flatnonzero(reader.usable_rows(X))
+            assigned = np.flatnonzero(reader.usable_rows(X, view.tested_columns))
+            if len(assigned) == 0:
+                raise ValueError("No row can be assigned: each lacks a value that the tree tests.")
+            X = X.iloc[assigned]
+        values = check_rows(_encoded(model, X) if reader is None else view.encoded(X))
+        leaves = tree.apply(values)
+        labels[assigned] = tree.leaf_label[leaves]
         return cls(labels, complete, leaves, kernel_arrays(values))
 
-    def shares(self, n_clusters):
-        """Return the number of rows of each cluster, at last of those without one."""
-        return np.bincount(
-            np.where(self.labels < 0, n_clusters, self.labels), minlength=n_clusters + 1
-        )
+
+def _encoded(model, X):
+    """Return rows as the last step of a model takes them."""
+    while isinstance(model, Pipeline):
+        X, model = model[:-1].transform(X) if len(model.steps) > 1 else X, model[-1]
+    return X
 
 
-def _segments(then, now, clusters):
-    counts = {"then": then.shares(len(clusters)), "now": now.shares(len(clusters))}
-    table = pd.DataFrame({f"rows_{when}": n for when, n in counts.items()}, [*clusters, NOWHERE])
-    for when, n in counts.items():
-        table[f"share_{when}"] = n / n.sum()
+def _costs(model, X, month, arrays):
+    """Return the costs of a month, a column of :attr:`Monitor.costs`, as a Series."""
+    rows, names = month.complete, ["over the free clustering of the model", "over a new one"]
+    if len(rows) == 0:
+        return pd.Series(np.nan, names)
+    if len(rows) < len(month.labels):
+        X = _safe_indexing(X, rows)
+        arrays = {name: _safe_indexing(array, rows) for name, array in arrays.items()}
+    if "y" in arrays:
+        cost = last_step(model).cost_increase(_encoded(model, X), **arrays)
+        return pd.Series({"rows with another label": cost})
+    further = dict.fromkeys(("y", "sample_weight", "embedding")) | arrays
+    found, cost, _ = refitted(model, X, X, "tests", further)
+    return pd.Series([cost, last_step(found).cost_increase_], names)
+
+
+def _segments(labels, clusters):
+    """Return :attr:`Monitor.segments` for the names of the clusters of the rows."""
+    counts = [pd.Series(own).value_counts().reindex(clusters, fill_value=0) for own in labels]
+    table = pd.DataFrame({"rows_then": counts[0], "rows_now": counts[1]})
+    for when in ("then", "now"):
+        table[f"share_{when}"] = table[f"rows_{when}"] / table[f"rows_{when}"].sum()
     table["change"] = 100 * (table["share_now"] - table["share_then"])
-    is_used = table[["rows_then", "rows_now"]].sum(axis=1) > 0
-    return table[is_used | (table.index != NOWHERE)]
-
-
-def _costs(model, tables, rows, further):
-    """Return :attr:`Monitor.costs`."""
-    last, found = last_step(model), {}
-    explains_labels = last._space.classes is not None
-    for when, X, own, arrays in zip(("then", "now"), tables, rows, further, strict=True):
-        found[when] = [np.nan] if explains_labels else [np.nan, np.nan]
-        if not own.complete.any():
-            continue
-        if not own.complete.all():
-            kept = np.flatnonzero(own.complete)
-            X = _safe_indexing(X, kept)
-            arrays = {name: _safe_indexing(array, kept) for name, array in arrays.items()}
-        found[when][0] = last.cost_increase(_encoded(model, X), **arrays)
-        if not explains_labels:
-            found[when][1] = last_step(refit(model, X, verbose=0, **arrays)).cost_increase_
-    names = ["over the free clustering of the model", "over a new free clustering"]
-    return pd.DataFrame(found, ["rows with another label"] if explains_labels else names)
+    return table if table.loc[NOWHERE].any() else table.drop(index=NOWHERE)
 
 
 # ---------------------------------------------------------------- distributions
@@ -284,68 +263,59 @@ def _costs(model, tables, rows, further):
 
 def _index(then, now):
     """Return the population stability index of the counts of bins, and its status."""
-    n = then.sum(), now.sum()
-    if not min(n):
-        return np.nan, _STATUS[0]
-    p, q = (np.maximum(counts / counts.sum(), _LEAST_SHARE) for counts in (then, now))
+    counts = np.array([then, now])[:, then + now > 0] + 0.5  # so that logarithms are finite
+    n = counts.sum(axis=1, keepdims=True)
+    p, q = counts / n
     psi = float(((q - p) * np.log(q / p)).sum())
-    n_bins = max(2, np.count_nonzero(then + now))
-    chance = chi2.ppf(_CHANCE, n_bins - 1) * (1 / n[0] + 1 / n[1])
-    return psi, _STATUS[sum(psi > max(limit, chance) for limit in (WATCH, MOVED))]
+    chance = chi2.ppf(_CHANCE, max(1, len(p) - 1)) * (1 / n).sum()
+    over = [status for status, limit in LIMITS.items() if psi > max(limit, chance)]
+    return psi, over[-1] if over else "stable"
 
 
-def _numbers_in_bins(*pair):
-    """Return the counts of the bins of two samples of a number: two arrays, gaps at last.
-
-    A sample is a pair of an array of values and the number of further zeros.
-    """
-    known = [(np.append(v[~np.isnan(v)], 0.0), np.isnan(v).sum(), zeros) for v, zeros in pair]
-    values, _, zeros = known[0]
-    weight = np.append(np.ones(len(values) - 1), zeros)
-    order = np.argsort(values, kind="stable")
-    below, edges = np.cumsum(weight[order]), np.empty(0)
-    if below[-1] > 0:
-        edges = values[order][np.searchsorted(below, _QUANTILES * below[-1])]
+def _bins_of_numbers(*pair):
+    """Return the counts of the bins of old and new numbers, gaps at last."""
+    known = pair[0][~np.isnan(pair[0])]
+    edges = np.quantile(known, _DECILES, method="inverted_cdf") if len(known) else np.empty(0)
     heavy = edges[1:][edges[1:] == edges[:-1]]  # such a value has a bin of its own
-    edges = np.unique(np.concatenate([edges, np.nextafter(heavy, -np.inf)]))
-    for values, gaps, zeros in known:
-        weight = np.append(np.ones(len(values) - 1), zeros)
-        counts = np.bincount(np.searchsorted(edges, values), weight, len(edges) + 1)
-        yield np.append(counts, gaps)
+    edges = np.unique(np.append(edges, np.nextafter(heavy, -np.inf)))
+    bins = (np.where(np.isnan(v), len(edges) + 1, np.searchsorted(edges, v)) for v in pair)
+    return [np.bincount(each, minlength=len(edges) + 2) for each in bins]
 
 
-def _levels_in_bins(then, now):
-    """Return the counts of bins of two Series of categories, gaps at last; and unknown levels."""
-    old, new = then.astype(str).where(then.notna()), now.astype(str).where(now.notna())
-    counts = [old.value_counts(), new.value_counts()]
-    kept = counts[0].index[counts[0] >= _RARE * max(1, counts[0].sum())]
-    unknown = counts[1][~counts[1].index.isin(counts[0].index)]
-    parts = []
-    for cells, own in zip((old, new), counts, strict=True):
-        each = own.reindex(kept, fill_value=0).to_numpy()
-        others = own[own.index.isin(unknown.index)].sum()
-        parts.append(np.array([*each, own.sum() - each.sum() - others, others, cells.isna().sum()]))
-    return *parts, unknown
+def _bins_of_levels(*pair):
+    """Return the counts of the bins of old and new categories: at last rare, unknown, gaps."""
+    pair = [cells.astype(str).where(cells.notna()) for cells in pair]
+    levels = pair[0].value_counts(normalize=True)
+    common, counts = levels.index[levels >= _RARE], []
+    for cells in pair:
+        bins = common.get_indexer(cells)
+        bins[bins < 0] = np.where(cells.isin(levels.index), 0, 1)[bins < 0] + len(common)
+        bins[cells.isna()] = len(common) + 2
+        counts.append(np.bincount(bins, minlength=len(common) + 3))
+    return counts
 
 
-def _columns(model, view, names, tables):
+def _columns(last, view, names, tables):
     """Return :attr:`Monitor.columns`."""
-    used = tree_of(last_step(model)).used_features
+    used, lines = last.tree_.used_features, []
+    tested = set() if names is None else {str(names[j]) for j in used}
     if isinstance(view, RawView):
-        tested = {str(view.raw_names[view.columns[j].source.column]) for j in used}
-    else:
-        tested = set() if names is None else {str(names[j]) for j in used}
-    lines = []
-    for name, raw, then, now in _pairs_of_columns(view, names, tables):
-        unknown = pd.Series(dtype=np.int64)
-        if isinstance(then, pd.Series):
-            a, b, unknown = _levels_in_bins(then, now)
+        sources = [view.columns[j].source for j in used]
+        tested = {output_name(str(view.raw_names[s.column]), s.reader) for s in sources}
+    then, now = (_frame(view, names, X) for X in tables)
+    for name in then.columns.intersection(now.columns, sort=False):
+        pair, unknown = (then[name], now[name]), pd.Index([])
+        if all(column.dtype.kind in "iuf" for column in pair):
+            counts = _bins_of_numbers(*(c.to_numpy(np.float64, na_value=np.nan) for c in pair))
+            share = 0.0
         else:
-            a, b = _numbers_in_bins(then, now)
-        n = a.sum(), b.sum()
-        levels = listed(unknown.index, quote=False) if len(unknown) else ""
-        shares = (a[-1] / n[0], b[-1] / n[1], unknown.sum() / n[1])
-        lines.append((name, *_index(a, b), raw in tested, *shares, levels))
+            counts = _bins_of_levels(*pair)
+            unknown = pair[1].dropna().astype(str).unique()
+            unknown = sorted(set(unknown) - set(pair[0].dropna().astype(str)))
+            share = counts[1][-2] / counts[1].sum()
+        gaps = [each[-1] / each.sum() for each in counts]
+        unknown = listed(unknown, quote=False)
+        lines.append((name, *_index(*counts), name in tested, *gaps, share, unknown))
     heads = [
         "column",
         "psi",
@@ -360,157 +330,98 @@ def _columns(model, view, names, tables):
     return table.sort_values("psi", ascending=False, kind="stable")
 
 
-def _pairs_of_columns(view, names, tables):
-    """Yield the name, the name of the raw column, and the old and the new values of each column.
-
-    Values are Series of categories, or pairs of an array of numbers and a number of zeros.
-    """
-    reader = view._reader if isinstance(view, RawView) else None
-    if reader is not None:
-        read = [reader._read(X) for X in tables]
-        for name, raw, _ in reader.outputs():
-            yield name, raw, *_both(read[0][name], read[1][name])
-    elif all(hasattr(X, "iloc") for X in tables):
-        own = [display_names(X) for X in tables]
-        for name in own[0]:
-            if name in own[1]:
-                pair = (X.iloc[:, o.index(name)] for X, o in zip(tables, own, strict=True))
-                yield name, name, *_both(*pair)
-    else:
-        if isinstance(view, RawView) and not view.text_steps:
-            names = view.raw_names
-        tables = [X if hasattr(X, "shape") else numbers_of(view, X) for X in tables]
-        tables = [X.tocsc() if sp.issparse(X) else np.asarray(X) for X in tables]
-        for j in range(tables[0].shape[1]):
-            name = str(names[j]) if names is not None else f"x{j}"
-            yield name, name, *_both(*(_column(X, j) for X in tables))
+def _frame(view, names, X):
+    """Return rows as a DataFrame; the columns of a sparse matrix stay sparse."""
+    if getattr(view, "_reader", None) is not None:
+        return view._reader._read(X)  # unlike `transform`, it accepts gaps in new columns
+    if hasattr(X, "iloc"):
+        return X.set_axis(display_names(X), axis=1)
+    if isinstance(view, RawView) and not view.text_steps:
+        names = view.raw_names
+    X = X if hasattr(X, "shape") else numbers_of(view, X)
+    names = None if names is None else list(map(str, names))
+    if sp.issparse(X):
+        return pd.DataFrame.sparse.from_spmatrix(X, columns=names)
+    return pd.DataFrame(X, columns=names).infer_objects()
 
 
-def _column(X, j):
-    if not sp.issparse(X):
-        return pd.Series(X[:, j])
-    stored = X.data[X.indptr[j] : X.indptr[j + 1]]
-    return np.asarray(stored, np.float64), X.shape[0] - len(stored)
-
-
-def _both(then, now):
-    """Return two columns as numbers if both have numbers, else as categories."""
-    if isinstance(then, tuple):
-        return then, now
-    dtypes = (column.infer_objects().dtype for column in (then, now))
-    if all(pd.api.types.is_numeric_dtype(d) and not pd.api.types.is_bool_dtype(d) for d in dtypes):
-        return tuple((c.to_numpy(np.float64, na_value=np.nan), 0) for c in (then, now))
-    return then, now
-
-
-def _tests(model, tree, then, now):
+def _tests(model, tree, months):
     """Return :attr:`Monitor.tests`."""
     nodes, lines = facts_of(model)["nodes"], []
-    paths = [tree.paths(rows.leaves).tocsc() for rows in (then, now)]
+    paths = [tree.paths(month.leaves).tocsc() for month in months]
     for node in tree.decision_nodes.tolist():
-        sums = []
-        for rows, path in zip((then, now), paths, strict=True):
-            here = path.indices[path.indptr[node] : path.indptr[node + 1]].astype(np.int64)
-            sums.append(project(rows.values, here, *tree.split(node)))
+        here = [path.indices[slice(*path.indptr[node : node + 2])] for path in paths]
+        sums = [
+            project(month.values, rows.astype(np.int64), *tree.split(node))
+            for month, rows in zip(months, here, strict=True)
+        ]
         left = [np.mean(s <= tree.threshold[node]) if len(s) else np.nan for s in sums]
-        counts = _numbers_in_bins(*((s, 0) for s in sums))
-        text = condition_text(nodes[node], 3, 3)
-        lines.append((node, text, *_index(*counts), *map(len, sums), *left))
+        index = _index(*_bins_of_numbers(*sums))
+        lines.append((node, condition_text(nodes[node], 3, 3), *index, *map(len, sums), *left))
     heads = ["node", "test", "psi", "status", "rows_then", "rows_now", "left_then", "left_now"]
     return pd.DataFrame(lines, columns=heads).set_index("node")
 
 
-# ---------------------------------------------------------------- transitions
+# ---------------------------------------------------------------- transitions and verdict
 
 
 def _checked_ids(ids, tables):
-    """Return the ids of the old and of the new rows as two Indexes, or None."""
-    if ids is None:
-        return None
+    """Return the ids of the old and of the new rows as two Indexes."""
     if isinstance(ids, str):
-        for X in tables:
-            if not hasattr(X, "iloc") or ids not in X:
-                raise ValueError(
-                    f"ids={ids!r} must be a column of both tables, or a pair of arrays."
-                )
+        if not all(ids in getattr(X, "columns", ()) for X in tables):
+            raise ValueError(f"ids={ids!r} must be a column of both tables, or a pair of arrays.")
         ids = [X[ids] for X in tables]
-    if len(ids) != 2:
-        raise ValueError(f"ids must be a column, or a pair of arrays; got {len(ids)} items.")
     found = [pd.Index(np.asarray(each)) for each in ids]
-    for index, X, when in zip(found, tables, ("old", "new"), strict=True):
-        if len(index) != _num_samples(X):
-            raise ValueError(f"ids of the {when} rows: {len(index)}, but {_num_samples(X)} rows.")
+    if list(map(len, found)) != list(map(_num_samples, tables)):
+        raise ValueError("ids must be a pair: one id per row of X_old, and one per row of X_new.")
+    for index in found:
         if index.has_duplicates:
             twice = listed(index[index.duplicated()].unique())
-            raise ValueError(f"ids of the {when} rows must be distinct; these are not: {twice}.")
+            raise ValueError(f"ids must be distinct within a month; these are not: {twice}.")
     return found
 
 
-def _transitions(old, new, then, now, clusters):
+def _transitions(labels, ids, clusters):
     """Return :attr:`Monitor.transitions`."""
-    k = len(clusters)
-    absent = pd.DataFrame({0: pd.Series(then.labels, old), 1: pd.Series(now.labels, new)})
-    codes = absent.where(absent != -1, k).fillna(k + 1).to_numpy(np.intp)
-    counts = np.zeros((k + 2, k + 2), np.int64)
-    np.add.at(counts, tuple(codes.T), 1)
-    table = pd.DataFrame(counts, [*clusters, NOWHERE, NEW], [*clusters, NOWHERE, LEFT])
-    is_kept = np.ones(k + 2, bool)
-    is_kept[k:] = counts[k:].sum(axis=1) + counts[:, k:].sum(axis=0) > 0
-    return table.loc[is_kept, is_kept]
+    pairs = pd.concat(list(map(pd.Series, labels, ids)), axis=1)
+    table = pd.crosstab(pairs[0].fillna(NEW), pairs[1].fillna(LEFT))
+    table = table.reindex(index=[*clusters, NEW], columns=[*clusters, LEFT], fill_value=0)
+    return table.rename_axis(index="then", columns="now")
 
 
-def _moved(transitions):
-    """Return the share of the rows of both months whose cluster has changed."""
-    both = transitions.drop(index=NEW, errors="ignore").drop(columns=LEFT, errors="ignore")
-    total = both.to_numpy().sum()
-    return 1 - np.trace(both.to_numpy()) / total if total else 0.0
-
-
-# ---------------------------------------------------------------- verdict
-
-
-def _reasons(segments, costs, columns, tests, then, now):
+def _reasons(segments, costs, columns, tests):
     """Return the reasons for a refit, by the rules of :func:`monitor`: list of str."""
-    found = []
-    for _, line in tests[tests["status"] == _STATUS[2]].iterrows():
-        found.append(f"the rows at the test {line['test']} have moved (PSI {line['psi']:.2f})")
-    psi, status = _index(*(segments[f"rows_{when}"].to_numpy() for when in ("then", "now")))
-    if status == _STATUS[2]:
+    found = [
+        f"the rows at the test {test} have moved (PSI {psi:.2f})"
+        for test, psi in tests.loc[tests["status"] == "moved", ["test", "psi"]].to_numpy()
+    ]
+    psi, status = _index(segments["rows_then"].to_numpy(), segments["rows_now"].to_numpy())
+    if status == "moved":
         name = segments["change"].abs().idxmax()
-        shares = (100 * segments.loc[name, f"share_{when}"] for when in ("then", "now"))
-        found.append(
-            "the sizes of the segments have moved (PSI {:.2f}; {}: {:.1f} -> {:.1f} %)".format(
-                psi, name, *shares
-            )
-        )
+        before, after = 100 * segments.loc[name, ["share_then", "share_now"]]
+        change = f"{name}: {before:.1f} -> {after:.1f} %"
+        found.append(f"the sizes of the segments have moved (PSI {psi:.2f}; {change})")
     before, after = costs.iloc[-1]
     if after > _FACTOR * before and after > before + _POINTS:
         found.append(f"the cost increase grew from {before:.1f} to {after:.1f} %")
-    grown = columns["gaps_now"] - columns["gaps_then"] + columns["unknown_share"]
-    for name in columns.index[columns["tested"] & (100 * grown > _POINTS)]:
-        found.append(f"{100 * grown[name]:.1f} % more gaps or unknown levels in {name}")
-    lost = np.mean(now.labels < 0) - np.mean(then.labels < 0)
-    if 100 * lost > _POINTS:
-        found.append(f"{100 * lost:.1f} % more rows without a segment")
+    grown = 100 * (columns["gaps_now"] - columns["gaps_then"] + columns["unknown_share"])
+    grown = grown[columns["tested"] & (grown > _POINTS)]
+    found += [f"{n:.1f} % more gaps or unknown levels in {name}" for name, n in grown.items()]
     return found
 
 
 def _verdict(reasons, segments, costs, columns, tests, transitions):
     """Return the verdict in one sentence."""
     if reasons:
-        more = len(reasons) - 1
-        return f"Refit: {reasons[0]}" + (f", and {more} more reasons" if more else "") + "."
-    change = (
-        f"The share of a segment changed by at most {segments['change'].abs().max():.1f} points"
-    )
+        more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 1 else ""
+        return f"Refit: {reasons[0]}{more}."
+    change = segments["change"].abs().max()
+    change = f"The share of a segment changed by at most {change:.1f} points"
     if transitions is not None:
-        change = f"{100 * _moved(transitions):.1f} % changed segment"
-    watched = [
-        *tests["test"][tests["status"] != "stable"],
-        *columns.index[columns["status"] != "stable"],
-    ]
-    watched = f"; watch {listed(watched, quote=False, most=3)}" if watched else ""
+        both = transitions.to_numpy()[:-1, :-1]
+        change = f"{100 * (1 - np.trace(both) / max(1, both.sum())):.1f} % changed segment"
+    status = pd.concat([tests.set_index("test"), columns])["status"]
+    watched = listed(status.index[status != "stable"], quote=False, most=3)
     before, after = costs.iloc[-1]
-    return (
-        f"{change}; the segments still hold: cost increase {before:.1f} -> {after:.1f} %{watched}."
-    )
+    holds = f"the segments still hold: cost increase {before:.1f} -> {after:.1f} %"
+    return f"{change}; {holds}{'; watch ' * bool(watched)}{watched}."

@@ -4,6 +4,7 @@ import copy
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -89,7 +90,7 @@ def refit(model, X_new, keep="tests", *, y=None, sample_weight=None, embedding=N
     if keep not in KEEPS:
         raise ValueError(f"keep must be one of {', '.join(map(repr, KEEPS))}; got {keep!r}.")
     further = {"y": y, "sample_weight": sample_weight, "embedding": embedding}
-    found, *measures = _refitted(model, X_new, X_new, keep, further)
+    found, *measures = refitted(model, X_new, X_new, keep, further)
     last = last_step(found)
     last.refit_changes_ = _changes(model, found, keep, *measures)
     if verbose:
@@ -112,7 +113,7 @@ def facts_of(model):
         return report(last_step(model), feature_names=output_names(model[:-1]))
 
 
-def _refitted(model, X, new_X, keep, further):
+def refitted(model, X, new_X, keep, further):
     """Return the new model, the cost increase of the old one on X, and the share of equal labels.
 
     X are the rows for the old model, and `new_X` the same rows for the new one.
@@ -127,14 +128,14 @@ def _refitted(model, X, new_X, keep, further):
             first = clone(first)
             new_X = first.fit_transform(raw, further["y"])
             steps = first.steps
-    last, *measures = _refitted(last, X, new_X, keep, further)
+    last, *measures = refitted(last, X, new_X, keep, further)
     found = copy.copy(model)
     found.steps = [*steps, (name, last)]
     return found, *measures
 
 
 def _of_estimator(model, X, new_X, keep, further):
-    """Return what :func:`_refitted` returns, for an estimator."""
+    """Return what :func:`refitted` returns, for an estimator."""
     tree = tree_of(model)
     before = model.cost_increase(X, **further)  # checks the rows, too
     old = tree.leaf_label[model.apply(X)]
@@ -150,56 +151,48 @@ def _of_estimator(model, X, new_X, keep, further):
     if keep != "nothing":
         scaling, embedder = model._space.scaling, getattr(model, "_embedder", None)
     if embedder is not None and embedding is None:  # its transformers are not fitted again
-        embedding = embedder.transform(X)
-        while isinstance(plain.reference, Pipeline):
-            plain.reference = plain.reference.steps[-1][1]
+        embedding, plain.reference = embedder.transform(X), last_step(plain.reference)
     with one_thread():
         given = new_X, further["y"], further["sample_weight"], embedding
         inputs, rows, problem = plain._freeze(method, *given, scaling)
-        _check_clusters(model, inputs)
+        if inputs.classes is not None and not np.array_equal(inputs.classes, model.classes_):
+            raise ValueError(
+                f"The labels y are {listed(inputs.classes)}, but the model explains "
+                f"{listed(model.classes_)}: refit needs the same labels."
+            )
         inputs = replace(inputs, embedder=inputs.embedder or embedder)
-        is_numbered = inputs.classes is None
         own = old  # old cluster of each distinct row
         if rows.row_of_input is not None:
             own = np.empty(len(rows.weight), old.dtype)
             own[rows.row_of_input[inputs.present]] = old[inputs.present]
-        if keep == "nothing":
-            result = method.fit_tree(problem)
-        else:
-            if is_numbered:
-                problem = _numbered(problem, _match(problem.free.labels, own, problem))
-            if keep == "tests":
-                attributes = {name: vars(model)[name] for name in _OF_SEARCH if name in vars(model)}
-                leaves = tree.route(kernel_arrays(rows.X), n_jobs=problem.n_jobs)
-                result = Result(tree, copy.deepcopy(attributes), leaves, is_in_units=True)
-            else:
-                start = tree if problem.scaling is None else problem.scaling.scaled_tree(tree)
-                result = refit_columns(problem, method.settings, start)
-        if keep != "tests" and is_numbered:
-            labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
-            numbers = _match(labels, own, problem)
-            problem, result = _numbered(problem, numbers), _renumbered(result, numbers)
+        problem, result = _solved(model, method, problem, rows, own, keep)
         with interrupt_warns():
             found._store(new_X, inputs, rows, problem, result)
     if hasattr(model, "cluster_names_"):
         found.cluster_names_ = list(model.cluster_names_)
-    is_same = tree.leaf_label[model.apply(X)] == found.tree_.leaf_label[found.apply(new_X)]
+    is_same = old == found.tree_.leaf_label[found.apply(new_X)]
     return found, before, float(np.average(is_same, weights=inputs.weight))
 
 
-def _check_clusters(model, inputs):
-    """Raise a ValueError if the new rows have other clusters than the model."""
-    old = model._space.classes
-    if old is not None and not np.array_equal(old, inputs.classes):
-        raise ValueError(
-            f"The labels y are {listed(inputs.classes)}, but the model explains {listed(old)}: "
-            "refit needs the same labels. Fit a new model to other labels."
-        )
-    if inputs.n_clusters != len(model.cluster_centers_):
-        raise ValueError(
-            f"n_clusters={inputs.n_clusters} was changed after the fit with "
-            f"{len(model.cluster_centers_)} clusters: fit a new model for another number."
-        )
+def _solved(model, method, problem, rows, old, keep):
+    """Return the problem and the result of a refit, both with the old numbers of the clusters."""
+    tree, is_numbered = model.tree_, not problem.objective.explains_labels
+    if keep != "nothing" and is_numbered:
+        problem = _numbered(problem, _match(problem.free.labels, old, problem))
+    if keep == "tests":
+        attributes = {name: vars(model)[name] for name in _OF_SEARCH if name in vars(model)}
+        leaves = tree.route(kernel_arrays(rows.X), n_jobs=problem.n_jobs)
+        return problem, Result(tree, copy.deepcopy(attributes), leaves, is_in_units=True)
+    if keep == "columns":
+        start = tree if problem.scaling is None else problem.scaling.scaled_tree(tree)
+        result = refit_columns(problem, method.settings, start)
+    else:
+        result = method.fit_tree(problem)
+    if is_numbered:
+        labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
+        numbers = _match(labels, old, problem)
+        problem, result = _numbered(problem, numbers), _renumbered(result, numbers)
+    return problem, result
 
 
 def _match(labels, old, problem):
@@ -233,44 +226,36 @@ def _renumbered(result, numbers):
 def _changes(model, found, keep, before, kept):
     """Return the text of :attr:`refit_changes_`."""
     old, new = facts_of(model), facts_of(found)
-    summary, names = new["summary"], [part["name"] for part in new["clusters"]]
-    what = "Rows with another label" if summary["explains_labels"] else "Cost increase"
+    costs = [facts["summary"]["cost_increase"] for facts in (old, new)]
+    costs = ["infinite" if cost is None else f"{cost:.1f} %" for cost in costs]
+    sizes = [[100 * part["share"] for part in facts["clusters"]] for facts in (old, new)]
+    sizes = pd.DataFrame(
+        zip(*sizes, strict=True), [part["name"] for part in new["clusters"]], ["before", "now"]
+    )
+    explains = new["summary"]["explains_labels"]
     lines = [
         f'Refit with keep="{keep}": {100 * kept:.1f} % of the rows keep their cluster.',
-        f"{what}: {_percent(old['summary']['cost_increase'])} in the old fit, {_percent(before)} on "
-        "the new rows with the old tests and free centres, "
-        f"{_percent(summary['cost_increase'])} with the new ones.",
-        "Shares of the rows, in the old fit and now:",
+        f"{'Rows with another label' if explains else 'Cost increase'}: {costs[0]} in the old fit, "
+        f"{before:.1f} % on the new rows with the old tests and free centres, {costs[1]} now.",
+        "Shares of the rows in percent:",
+        sizes.to_string(float_format="{:.1f}".format),
     ]
-    width = max(map(len, names))
-    for name, *shares in zip(names, old["clusters"], new["clusters"], strict=True):
-        texts = [f"{100 * part['share']:5.1f} %" for part in shares]
-        lines.append(f"  {name:{width}} {' '.join(texts)}")
-    return "\n".join(lines + _changed_tests(old["nodes"], new["nodes"], keep))
-
-
-def _percent(value):
-    return "infinite" if value is None or value == np.inf else f"{value:.1f} %"
-
-
-def _changed_tests(old, new, keep):
-    """Return lines about the tests that differ, of the nodes of two reports."""
-    if keep == "tests":
-        return []
-    old, new = ([node for node in nodes if not node["is_leaf"]] for nodes in (old, new))
-    if keep == "nothing":
-        lines = [f"Tests: {len(old)} before, {len(new)} now."]
-        columns = [{t["name"] for node in nodes for t in node["terms"]} for nodes in (old, new)]
-        for verb, names in (("new", columns[1] - columns[0]), ("gone", columns[0] - columns[1])):
-            if names:
-                lines.append(f"Columns that are {verb} in the tests: {listed(sorted(names))}.")
-        return lines
-    moved = [
-        f"  {condition_text(a, 4, 5)}  ->  {condition_text(b, 4, 5)}"
-        for a, b in zip(old, new, strict=True)
-        if _numbers_of_test(a) != _numbers_of_test(b)
-    ]
-    return [f"Tests: {len(moved)} of {len(old)} have moved.", *moved]
+    tests = [[node for node in facts["nodes"] if not node["is_leaf"]] for facts in (old, new)]
+    if keep == "columns":
+        moved = [
+            f"  {condition_text(a, 4, 5)}  ->  {condition_text(b, 4, 5)}"
+            for a, b in zip(*tests, strict=True)
+            if _numbers_of_test(a) != _numbers_of_test(b)
+        ]
+        lines += [f"Tests: {len(moved)} of {len(tests[0])} have moved.", *moved]
+    elif keep == "nothing":
+        a, b = ({term["name"] for node in nodes for term in node["terms"]} for nodes in tests)
+        lines += [
+            f"Tests: {len(tests[0])} before, {len(tests[1])} now. Columns that only the old tests "
+            f"have: {listed(sorted(a - b)) or 'none'}; only the new ones: "
+            f"{listed(sorted(b - a)) or 'none'}."
+        ]
+    return "\n".join(lines)
 
 
 def _numbers_of_test(node):

@@ -17,7 +17,7 @@ from .state import descend
 _REWEIGHTED_PASSES = 1
 _RELAXED_PASSES = 4
 _N_REWEIGHTINGS = 2
-RELAXED_SHARE = 0.03  # the last refit uses this share of lambda as its strength
+_RELAXED_SHARE = 0.03  # the last refit uses this share of lambda as its strength
 
 # Passes on the clustering cost itself.
 _MOST_PASSES = 4
@@ -63,7 +63,7 @@ def refit(search, state, lambda_):
 
     for _ in range(_N_REWEIGHTINGS):
         state = passes(state, lambda_, _REWEIGHTED_PASSES, reweights=True)
-    return passes(state, RELAXED_SHARE * lambda_, _RELAXED_PASSES, reweights=False)
+    return passes(state, _RELAXED_SHARE * lambda_, _RELAXED_PASSES, reweights=False)
 
 
 def penalty_per_parameter(problem, state):
