@@ -7,6 +7,7 @@ from . import export as export
 from . import initial_trees as initial_trees
 from . import measures as measures
 from . import n_clusters as n_clusters
+from . import monitoring as monitoring
 from . import objectives as objectives
 from . import optimize as optimize
 from . import outofcore as outofcore
@@ -15,6 +16,7 @@ from . import penalties as penalties
 from . import plot as plot
 from . import reading as reading
 from . import reference as reference
+from . import refitting as refitting
 from . import report as report
 from . import saving as saving
 from . import solvers as solvers
@@ -27,10 +29,12 @@ from .description import describe
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
 from .n_clusters import choose_n_clusters
+from .monitoring import monitor
 from .optimize.algorithms import DirectForm, PenaltyMethod
 from .optimize.choose import knee
 from .path import tao_path
 from .reading import read_table
+from .refitting import refit
 from .saving import load, save
 from .table import table_pipeline
 from .tree import Tree
@@ -49,7 +53,9 @@ __all__ = [
     "describe",
     "knee",
     "load",
+    "monitor",
     "read_table",
+    "refit",
     "save",
     "stability",
     "table_pipeline",

@@ -49,7 +49,7 @@ LEAF_SIZES = [
 _MUCH_BETTER = 5.0  # `fit` warns if a tree costs less than a reference by more percent than this
 # Fitted attributes that only some fits set. If an earlier fit has set them, a new fit removes them.
 _OPTIONAL = (
-    *("classes_", "cluster_names_", "validation_cost_increase_"),
+    *("classes_", "cluster_names_", "validation_cost_increase_", "refit_changes_"),
     *("_embedder", "_embedder_is_lost", "_column_names"),
 )
 
@@ -410,7 +410,7 @@ class TreeClustering(
         """
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
-        if problem.scaling is not None:
+        if problem.scaling is not None and not result.is_in_units:
             scales = (problem.scaling, problem.X, rows.X)
             tree, leaves = in_units_of(tree, *scales, leaves, n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)

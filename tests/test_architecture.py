@@ -24,7 +24,7 @@ LAYERS = (
     {"dask"},
     {"columns", "comparison", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},
-    {"table", "reading"},
+    {"table", "reading", "refitting", "monitoring"},
     {"n_clusters"},
     {"saving"},
     {"cli"},

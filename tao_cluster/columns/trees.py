@@ -131,6 +131,8 @@ def _raw_pair(column, low, high):
     Rounding maps several raw values to one, of which the shortest is taken. A step may also map a
     whole range to one value: the raw value nearest to the other one is then taken.
     """
+    if math.isnan(high - low):  # no row is on one side
+        return math.nan, math.nan
     sign = 1.0 if column.slope > 0 else -1.0
 
     def ends(value):

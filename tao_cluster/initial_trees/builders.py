@@ -382,7 +382,8 @@ class Given(Part, InitialTree):
         """
         if self.tree.n_features != X.shape[1]:
             raise ValueError(
-                f"The initial tree has {self.tree.n_features} features, X has {X.shape[1]}."
+                f"The initial tree has {self.tree.n_features} features, X has {X.shape[1]}. "
+                "To fit a model to new rows and keep its tests or columns, use tao_cluster.refit."
             )
         if self.tree.leaf_label.max() >= len(centers):
             raise ValueError(

@@ -235,12 +235,15 @@ class Result:
         The leaf that each row reaches, if it is already known.
     is_complete : bool
         False if a KeyboardInterrupt ended the fit early.
+    is_in_units : bool
+        Whether the tree tests the columns as the user gave them, also if the problem has a scaling.
     """
 
     tree: Tree
     attributes: dict[str, Any]
     leaf_of_row: np.ndarray | None = None
     is_complete: bool = True
+    is_in_units: bool = False
 
     def leaves(self, problem, n_jobs):
         """Return the leaf that each row of the problem reaches: int32 array of shape (n,)."""

@@ -1,0 +1,264 @@
+"""`refit`: a fitted model for the rows of the next month, with the old segments and names."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from greedy.leaf_clusters import match_labels
+
+from ._utils.options import with_plain_numbers
+from ._utils.threads import interrupt_warns, one_thread
+from ._utils.warnings import listed
+from .columns.steps import UnsupportedStepError
+from .columns.view import output_names
+from .export.format import condition_text
+from .optimize.fixed_columns import refit_columns
+from .problem.problem import Result
+from .reference import FreeClustering
+from .report import report
+from .tree import tree_of
+from .tree.routing import kernel_arrays
+
+__all__ = ["refit"]
+
+KEEPS = ("tests", "columns", "nothing")
+# Fitted attributes of the search for a tree, which stay if the tests stay.
+_OF_SEARCH = ("history_", "n_iter_", "best_lambda_", "_growth")
+
+
+def refit(model, X_new, keep="tests", *, y=None, sample_weight=None, embedding=None, verbose=1):
+    """Fit a fitted model again to new rows, and keep the numbers and names of its clusters.
+
+    The new clusters get the old numbers by the best one-to-one match on the rows of `X_new`: as
+    many rows as possible have the same cluster as by the old model. The names of
+    `model.name_clusters` stay with the numbers.
+
+    Parameters
+    ----------
+    model : fitted estimator of this project, or fitted Pipeline that ends with one
+        It is not changed.
+    X_new : array-like, DataFrame or sparse matrix, as for `fit`
+        The new rows.
+    keep : {"tests", "columns", "nothing"}, default="tests"
+        - "tests" keeps the tree exactly, so that `predict`, the rules and the SQL are the same.
+          Centres, costs, the free clustering and the statistics of the nodes are those of `X_new`.
+        - "columns" keeps the structure of the tree and the columns of each test. Passes move
+          thresholds and weights so that the cost falls. Tests on sets of levels stay as they are.
+        - "nothing" is a new fit with the same parameters.
+
+        Unless `keep` is "nothing", the steps of a Pipeline and the scales of ``standardize=True``
+        stay as they are: the schema, the one-hot columns, the units and the treatment of gaps and
+        of unknown levels are those of the first fit.
+    y, sample_weight, embedding
+        As for `fit`. In a Pipeline, only the last step uses the weights.
+    verbose : int, default=1
+        1 prints what has changed, 0 prints nothing. The text is also the attribute
+        `refit_changes_` of the new model (of the last step of a Pipeline).
+
+    Returns
+    -------
+    A fitted model of the same kind
+        Attributes of the search, such as `history_`, are those of the old model with
+        ``keep="tests"``.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        If `keep` is unknown, if `keep` is "columns" and the model is a greedy estimator, if the
+        labels `y` are not those of the fit, and for the reasons of `fit` and of the steps.
+
+    See Also
+    --------
+    monitor : Whether a refit is necessary.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import TAOClustering, refit
+    >>> X = load_iris().data
+    >>> model = TAOClustering(3, lambda_=10, depth=2, random_state=0).fit(X[::2])
+    >>> later = refit(model, X[1::2], verbose=0)
+    >>> later.to_sql() == model.to_sql()
+    True
+    """
+    if keep not in KEEPS:
+        raise ValueError(f"keep must be one of {', '.join(map(repr, KEEPS))}; got {keep!r}.")
+    further = {"y": y, "sample_weight": sample_weight, "embedding": embedding}
+    found, *measures = refitted(model, X_new, X_new, keep, further)
+    last = last_step(found)
+    last.refit_changes_ = _changes(model, found, keep, *measures)
+    if verbose:
+        print(last.refit_changes_)
+    return found
+
+
+def last_step(model):
+    """Return the estimator at the end of a pipeline, or the model itself."""
+    while isinstance(model, Pipeline):
+        model = model[-1]
+    return model
+
+
+def facts_of(model):
+    """Return the report of a model: in the columns of its last step, if there are no raw ones."""
+    try:
+        return report(model)
+    except UnsupportedStepError:
+        return report(last_step(model), feature_names=output_names(model[:-1]))
+
+
+def refitted(model, X, new_X, keep, further):
+    """Return the new model, the cost increase of the old one on X, and the share of equal labels.
+
+    X are the rows for the old model, and `new_X` the same rows for the new one.
+    """
+    if not isinstance(model, Pipeline):
+        return _of_estimator(model, X, new_X, keep, further)
+    *steps, (name, last) = model.steps
+    if steps:
+        first, raw = model[:-1], new_X
+        X = new_X = first.transform(X)
+        if keep == "nothing":
+            first = clone(first)
+            new_X = first.fit_transform(raw, further["y"])
+            steps = first.steps
+    last, *measures = refitted(last, X, new_X, keep, further)
+    found = copy.copy(model)
+    found.steps = [*steps, (name, last)]
+    return found, *measures
+
+
+def _of_estimator(model, X, new_X, keep, further):
+    """Return what :func:`refitted` returns, for an estimator."""
+    tree = tree_of(model)
+    before = model.cost_increase(X, **further)  # checks the rows, too
+    old = tree.leaf_label[model.apply(X)]
+    found = copy.copy(model)
+    plain = copy.copy(with_plain_numbers(found))
+    method = plain._method()
+    if keep == "columns" and not hasattr(method, "settings"):
+        raise ValueError(
+            f'keep="columns" needs the passes of TAOClustering, which {type(model).__name__} does '
+            'not have: use keep="tests" or keep="nothing".'
+        )
+    scaling, embedder, embedding = None, None, further["embedding"]
+    if keep != "nothing":
+        scaling, embedder = model._space.scaling, getattr(model, "_embedder", None)
+    if embedder is not None and embedding is None:  # its transformers are not fitted again
+        embedding, plain.reference = embedder.transform(X), last_step(plain.reference)
+    with one_thread():
+        given = new_X, further["y"], further["sample_weight"], embedding
+        inputs, rows, problem = plain._freeze(method, *given, scaling)
+        if inputs.classes is not None and not np.array_equal(inputs.classes, model.classes_):
+            raise ValueError(
+                f"The labels y are {listed(inputs.classes)}, but the model explains "
+                f"{listed(model.classes_)}: refit needs the same labels."
+            )
+        inputs = replace(inputs, embedder=inputs.embedder or embedder)
+        own = old  # old cluster of each distinct row
+        if rows.row_of_input is not None:
+            own = np.empty(len(rows.weight), old.dtype)
+            own[rows.row_of_input[inputs.present]] = old[inputs.present]
+        problem, result = _solved(model, method, problem, rows, own, keep)
+        with interrupt_warns():
+            found._store(new_X, inputs, rows, problem, result)
+    if hasattr(model, "cluster_names_"):
+        found.cluster_names_ = list(model.cluster_names_)
+    is_same = old == found.tree_.leaf_label[found.apply(new_X)]
+    return found, before, float(np.average(is_same, weights=inputs.weight))
+
+
+def _solved(model, method, problem, rows, old, keep):
+    """Return the problem and the result of a refit, both with the old numbers of the clusters."""
+    tree, is_numbered = model.tree_, not problem.objective.explains_labels
+    if keep != "nothing" and is_numbered:
+        problem = _numbered(problem, _match(problem.free.labels, old, problem))
+    if keep == "tests":
+        attributes = {name: vars(model)[name] for name in _OF_SEARCH if name in vars(model)}
+        leaves = tree.route(kernel_arrays(rows.X), n_jobs=problem.n_jobs)
+        return problem, Result(tree, copy.deepcopy(attributes), leaves, is_in_units=True)
+    if keep == "columns":
+        start = tree if problem.scaling is None else problem.scaling.scaled_tree(tree)
+        result = refit_columns(problem, method.settings, start)
+    else:
+        result = method.fit_tree(problem)
+    if is_numbered:
+        labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
+        numbers = _match(labels, old, problem)
+        problem, result = _numbered(problem, numbers), _renumbered(result, numbers)
+    return problem, result
+
+
+def _match(labels, old, problem):
+    """Return the new number of each cluster, by which most weight keeps its old cluster."""
+    has_both = (labels >= 0) & (old >= 0)
+    terms = labels[has_both], old[has_both], problem.n_clusters, problem.weight[has_both]
+    return match_labels(*terms)
+
+
+def _numbered(problem, numbers):
+    """Return the problem with renumbered free clusters."""
+    free = problem.free
+    centers = free.centers[np.argsort(numbers)]
+    return replace(problem, free=FreeClustering(numbers[free.labels], centers, free.inertia))
+
+
+def _renumbered(result, numbers):
+    """Return the result of a fit with renumbered clusters."""
+    tree, attributes = result.tree, dict(result.attributes)
+    labels = np.where(tree.leaf_label < 0, -1, numbers[tree.leaf_label])
+    value = None if tree.leaf_value is None else tree.leaf_value[:, np.argsort(numbers)]
+    if "_growth" in attributes:
+        growth = attributes["_growth"] = copy.copy(attributes["_growth"])
+        growth.label = [int(numbers[label]) for label in growth.label]
+    return replace(result, tree=tree.with_leaves(labels, value), attributes=attributes)
+
+
+# ---------------------------------------------------------------- what has changed
+
+
+def _changes(model, found, keep, before, kept):
+    """Return the text of :attr:`refit_changes_`."""
+    old, new = facts_of(model), facts_of(found)
+    costs = [facts["summary"]["cost_increase"] for facts in (old, new)]
+    costs = ["infinite" if cost is None else f"{cost:.1f} %" for cost in costs]
+    sizes = [[100 * part["share"] for part in facts["clusters"]] for facts in (old, new)]
+    sizes = pd.DataFrame(
+        zip(*sizes, strict=True), [part["name"] for part in new["clusters"]], ["before", "now"]
+    )
+    explains = new["summary"]["explains_labels"]
+    lines = [
+        f'Refit with keep="{keep}": {100 * kept:.1f} % of the rows keep their cluster.',
+        f"{'Rows with another label' if explains else 'Cost increase'}: {costs[0]} in the old fit, "
+        f"{before:.1f} % on the new rows with the old tests and free centres, {costs[1]} now.",
+        "Shares of the rows in percent:",
+        sizes.to_string(float_format="{:.1f}".format),
+    ]
+    tests = [[node for node in facts["nodes"] if not node["is_leaf"]] for facts in (old, new)]
+    if keep == "columns":
+        moved = [
+            f"  {condition_text(a, 4, 5)}  ->  {condition_text(b, 4, 5)}"
+            for a, b in zip(*tests, strict=True)
+            if _numbers_of_test(a) != _numbers_of_test(b)
+        ]
+        lines += [f"Tests: {len(moved)} of {len(tests[0])} have moved.", *moved]
+    elif keep == "nothing":
+        a, b = ({term["name"] for node in nodes for term in node["terms"]} for nodes in tests)
+        lines += [
+            f"Tests: {len(tests[0])} before, {len(tests[1])} now. Columns that only the old tests "
+            f"have: {listed(sorted(a - b)) or 'none'}; only the new ones: "
+            f"{listed(sorted(b - a)) or 'none'}."
+        ]
+    return "\n".join(lines)
+
+
+def _numbers_of_test(node):
+    """Return the weights and the threshold of a test of a report, as far as they are printed."""
+    terms = sorted((term["feature"], f"{term['weight']:.4g}") for term in node["terms"])
+    return terms, f"{node['threshold']:.4g}"
