@@ -48,7 +48,7 @@ LEAF_SIZES = [
 _MUCH_BETTER = 5.0  # `fit` warns if a tree costs less than a reference by more percent than this
 # Fitted attributes that only some fits set. If an earlier fit has set them, a new fit removes them.
 _OPTIONAL = (
-    *("classes_", "validation_cost_increase_"),
+    *("classes_", "validation_cost_increase_", "n_noise_", "trimmed_share_", "trimming_price_"),
     *("_embedder", "_embedder_is_lost", "_column_names"),
 )
 
@@ -422,6 +422,10 @@ class TreeClustering(
             costs = cluster_sums(costs, leaves, problem.weight, tree.n_nodes)
             importances["feature_importances_"] = feature_importances(tree, costs, stds)
         space = ClusteringSpace.from_problem(problem, inputs)
+        noise = {}
+        if space.noise is not None:
+            left_out = float(problem.weight[labels == space.noise].sum() / problem.weight.sum())
+            noise = {"trimmed_share_": left_out, "trimming_price_": problem.objective.price}
         absent = np.flatnonzero(~inputs.present)
         labels_, free_labels = rows.expand(labels), rows.expand(free.labels)
         if len(absent):
@@ -436,6 +440,7 @@ class TreeClustering(
             "split_stds_": stds,
             "split_sides_": sides,
             **importances,
+            **noise,
             "cluster_centers_": space.user_centers(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
             "free_labels_": space.label_names(free_labels.astype(np.int32)),

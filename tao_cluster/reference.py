@@ -132,6 +132,23 @@ def free_clustering(
     return FreeClustering(labels, centers, inertia)
 
 
+def trimmed_clustering(reference, objective, rows, data, n_clusters, weight, random_state, n_jobs):
+    """Return a Trimmed objective with its price, and its free clustering.
+
+    The parameters are those of :func:`free_clustering`. The centres of a reference stay as they
+    are. The last of the `n_clusters` + 1 clusters has the rows without a cluster.
+    """
+    terms = (rows, data, n_clusters, weight, random_state, n_jobs)
+    centers = free_clustering(reference, objective.geometry, *terms).centers
+    if reference is None:
+        with one_thread():
+            centers = objective.concentrated(rows, data, weight, centers, random_state)
+    objective, centers = objective.settled(data, weight, centers)
+    labels = nearest_center(objective, data, centers)
+    inertia = objective.value(data, labels, weight, centers)
+    return objective, FreeClustering(labels, centers, inertia)
+
+
 def _finished(objective, data, weight, centers, labels):
     """Continue Lloyd's algorithm from the centres of an estimator, if this lowers the cost.
 
@@ -350,6 +367,7 @@ def given_centers(reference, rows, sample_weight, objective, names=None):
         )
     if is_to_be_fitted(reference):
         return reference
+    objective = objective.geometry if objective.trims else objective
     if hasattr(reference, "fit"):
         _check_names(reference, names)
         centers = centers_of(reference, rows, sample_weight, objective)

@@ -116,9 +116,9 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     model, names = shown(model, feature_names, X)
     tree = tree_of(model)
     sizes, spreads, sides, observed = _of_rows(model, tree, X, sample_weight)
-    labels = cluster_names(model)
+    labels, numbers = cluster_names(model), cluster_numbers(model)
     nodes = [
-        _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
+        _node(tree, i, sizes, labels, numbers) | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
     ]
     decimals = decimals_of_columns(model, tree)
@@ -134,7 +134,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         "version": FORMAT_VERSION,
         "summary": _summary(model, tree, names, len(labels), nodes[0]),
         "nodes": nodes,
-        "clusters": _clusters(nodes, labels),
+        "clusters": _clusters(nodes, labels, numbers),
     }
 
 
@@ -172,11 +172,30 @@ def cluster_names(model):
     """
     classes = getattr(model, "classes_", None)
     if classes is not None:
-        return [printable(c if isinstance(c, str) else f"class {c}") for c in classes]
+        return [printable(c if isinstance(c, str) else _class_name(c)) for c in classes]
     tree, centers = tree_of(model), getattr(model, "cluster_centers_", None)
+    if hasattr(model, "trimmed_share_"):
+        return [*(f"cluster {k}" for k in range(len(centers))), "no segment"]
     histogram = None if tree.leaf_value is None else tree.leaf_value[0]
     sizes = [len(values) for values in (centers, histogram) if values is not None]
     return [f"cluster {k}" for k in range(max(int(tree.leaf_label.max()) + 1, *sizes, 0))]
+
+
+def _class_name(label):
+    """Return the name of a label that is no string; -1 is noise, as of DBSCAN and HDBSCAN."""
+    return "noise" if label == -1 else f"class {label}"
+
+
+def cluster_values(model):
+    """Return what `predict` returns for each cluster number: numbers, -1, or explained labels."""
+    classes = getattr(model, "classes_", None)
+    return cluster_numbers(model) if classes is None else classes
+
+
+def cluster_numbers(model):
+    """Return the public number of each cluster: 0, 1, ..., and -1 for rows without a cluster."""
+    numbers = list(range(len(cluster_names(model))))
+    return [*numbers[:-1], -1] if hasattr(model, "trimmed_share_") else numbers
 
 
 def terms_at(tree, node, names, spreads=None, scaled=False):
@@ -318,7 +337,7 @@ def _of_rows(model, tree, X, sample_weight):
     return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), stds, sides, observed
 
 
-def _node(tree, i, sizes, labels):
+def _node(tree, i, sizes, labels, numbers):
     children = [int(tree.children_left[i]), int(tree.children_right[i])]
     is_leaf = children[0] < 0
     value = tree.leaf_value
@@ -329,7 +348,7 @@ def _node(tree, i, sizes, labels):
         "children": [] if is_leaf else children,
         "is_leaf": is_leaf,
         "threshold": None if is_leaf else float(tree.threshold[i]),
-        "cluster": int(tree.leaf_label[i]) if is_leaf else None,
+        "cluster": numbers[tree.leaf_label[i]] if is_leaf else None,
         "name": labels[tree.leaf_label[i]] if is_leaf else None,
         "histogram": value[i].tolist() if is_leaf and value is not None else None,
     } | (_NO_SIZE if sizes is None else sizes.at(i))
@@ -366,9 +385,10 @@ def _number(model, attribute):
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _clusters(nodes, labels):
+def _clusters(nodes, labels, numbers):
     """Return one dict per cluster with its leaves and row counts; see :func:`report`."""
-    parts = [{"cluster": k, "name": name, "leaves": []} for k, name in enumerate(labels)]
+    named = zip(numbers, labels, strict=True)
+    parts = [{"cluster": k, "name": name, "leaves": []} for k, name in named]  # -1 comes last
     for node in nodes:
         if node["is_leaf"]:
             parts[node["cluster"]]["leaves"].append(node["id"])

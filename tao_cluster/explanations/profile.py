@@ -8,7 +8,7 @@ from ..columns.view import shown
 from ..export.format import rows_text
 from ..export.text import rules_of
 from ..plot.explained import plot_cluster_profile
-from ..report import cluster_names, effect, report
+from ..report import cluster_values, effect, report
 from .path import MAX_TERMS, list_html
 
 _NO_DIRECTION = 0.05  # the text shows ± if |direction| is below this share of the strength
@@ -194,13 +194,12 @@ def position_of(model, k):
         If there is no such cluster or label.
     """
     classes = getattr(model, "classes_", None)
-    labels = list(
-        range(len(cluster_names(model))) if classes is None else np.asarray(classes).tolist()
-    )
+    labels = np.asarray(cluster_values(model)).tolist()
     if np.ndim(k) > 0:
         raise ValueError(f"k must be a cluster, not a {type(k).__name__}: give rows as X=... or x.")
     if k not in labels:
-        said = f"clusters are 0..{len(labels) - 1}" if classes is None else f"labels are {labels}"
+        is_range = classes is None and labels[-1:] != [-1]
+        said = f"clusters are 0..{len(labels) - 1}" if is_range else f"labels are {labels}"
         raise ValueError(f"The {said}, got {k!r}.")
     return labels.index(k)
 

@@ -10,6 +10,7 @@ from ..columns.dates import Date, first_second
 from ..columns.names import Indicator, Numeric, levels_of
 from ..columns.readers import Level, Number
 from ..columns.view import named
+from ..report import cluster_values
 from ..tree import tree_of
 from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
 from .sql import column_of, union_of_levels
@@ -61,13 +62,13 @@ def to_query(model, feature_names=None):
     """
     model, names = named(model, feature_names)
     tree = tree_of(model).prune()
-    classes = getattr(model, "classes_", None)
+    values = cluster_values(model)
     sets, write, rules = level_sets(tree, levels_of(model, names)), _Writer(names), {}
     for leaf, conditions in sorted(conditions_of_leaves(tree, sets), key=lambda pair: pair[0]):
         rule = " and ".join(map(write.condition, conditions)) or "index == index"
         rules.setdefault(int(tree.leaf_label[leaf]), []).append(rule)
     return {
-        k if classes is None else classes[k]: rule[0]
+        values[k]: rule[0]
         if len(rule) == 1
         else " or ".join(f"({each})" for each in rule)
         for k, rule in sorted(rules.items())

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from ..columns.names import Indicator, Numbered, Numeric, levels_of
 from ..columns.view import named
+from ..report import cluster_values
 from ..tree import tree_of
 from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
 from .format import check_options
@@ -103,7 +104,7 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
     check_options("to_sql", table=table)
     dialect = checked_dialect(dialect)
     model, names = named(tree, columns)
-    classes = getattr(model, "classes_", None)
+    values = cluster_values(model)
     # A test without weights sends all rows to one side: pruning removes the other side.
     tree = tree_of(model).prune()
     sets = level_sets(tree, levels_of(model, names))
@@ -117,21 +118,18 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
             if key not in written:
                 written[key] = write.condition(condition)
         when = " AND ".join(written[key] for key in keys)
-        label = _label(classes, tree.leaf_label[leaf], dialect)
+        label = _label(values[tree.leaf_label[leaf]], dialect)
         lines[leaf] = f"  WHEN {when} THEN {label}"
     found = "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
     if tree.n_leaves == 1:
-        found = _label(classes, tree.leaf_label[0], dialect)
+        found = _label(values[tree.leaf_label[0]], dialect)
     if table is None:
         return found
     return f"SELECT *, {found} AS cluster\nFROM {sql_text(name, dialect)}"
 
 
-def _label(classes, cluster, dialect):
+def _label(label, dialect):
     """Return the SQL value of a cluster: its number, or the label that the model explains."""
-    if classes is None:
-        return str(cluster)
-    label = classes[cluster]
     if isinstance(label, bool | np.bool_):
         return str(int(label))
     return (
