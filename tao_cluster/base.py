@@ -379,9 +379,10 @@ class TreeClustering(
         if embedding is not None or self.reference is not None:
             raise ValueError(
                 'objective="labels" explains the labels y and supports neither embedding nor '
-                "reference; leave them out."
+                "reference; leave them out. To explain a clusterer, give its labels_ as y."
             )
-        return Inputs.from_labels(X, y, sample_weight, self)
+        has_noise = getattr(objective, "noise", "leave") == "explain"
+        return Inputs.from_labels(X, y, sample_weight, self, has_noise)
 
     def _store(self, given, inputs, rows, problem, result):
         """Set all fitted attributes of the estimator.
@@ -422,7 +423,7 @@ class TreeClustering(
             costs = cluster_sums(costs, leaves, problem.weight, tree.n_nodes)
             importances["feature_importances_"] = feature_importances(tree, costs, stds)
         space = ClusteringSpace.from_problem(problem, inputs)
-        noise = {}
+        noise = {} if space.classes is None else {"n_noise_": inputs.n_noise}
         if space.noise is not None:
             left_out = float(problem.weight[labels == space.noise].sum() / problem.weight.sum())
             noise = {"trimmed_share_": left_out, "trimming_price_": problem.objective.price}

@@ -372,6 +372,7 @@ def _summary(model, tree, names, n_clusters, root):
         "inertia": _number(model, "inertia_"),
         "free_inertia": _number(model, "free_inertia_"),
         "lambda": _number(model, "best_lambda_"),
+        "noise": getattr(model, "n_noise_", 0),
         "explains_labels": getattr(model, "classes_", None) is not None,
     }
 

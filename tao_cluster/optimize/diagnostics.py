@@ -58,11 +58,8 @@ def warn_choice(problem, settings, chosen, costs, limits):
     limits : tuple of float
         Result of :func:`range_of_lambda`.
     """
-    # Rows without a cluster are no cluster that can be lost.
-    k = problem.n_clusters - problem.objective.trims
-    free, own = problem.free.labels, chosen.tree.leaf_label[chosen.tree.leaves]
-    n_clusters = len(np.unique(free[free < k]))
-    n_lost = n_clusters - len(np.unique(own[own < k]))
+    n_clusters = problem.n_used(problem.free.labels)
+    n_lost = n_clusters - problem.n_used(chosen.tree.leaf_label[chosen.tree.leaves])
     lambda_ = chosen.size if settings.is_oblique else 0.0
     low, high = limits
     goal, automatic = settings.goal, "lambda_='auto' and tao_path choose lambda from the data"

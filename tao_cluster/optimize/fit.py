@@ -56,9 +56,9 @@ _CLOSE, _HOPELESS = (0.5, 2.0), (0.8, 3.0)
 # fit from the best of all starts could be worse than one from the best of a few.
 _STARTS_OF_ATTEMPT = 4
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
-# Factors by which the price of rows without a cluster rises, one per further fit, if a tree leaves
-# out more than its share. The last entry ends the series.
-_PRICES = (1.0 + 1e-9, 1.5, 2.0, 4.0, 8.0, 1.0)
+# Factors of the price of rows without a cluster in further fits, if trees leave out more than the
+# share of the rows.
+_PRICES = (1.25, 2.0, 4.0, 10.0, 40.0)
 INTERRUPTED = "Interrupted; the best so far is kept."
 
 
@@ -146,39 +146,38 @@ def _best_attempt(problem, settings, random_state, on_record):
 def _within_share(problem, settings, random_state, on_record, first):
     """Return an attempt whose tree leaves out at most the share of the rows.
 
-    A tree that leaves out more is relabelled, and the fit is repeated with a higher price. The
-    best tree at the original price is kept.
+    A tree that leaves out more is relabelled, and the fit is repeated with a higher price; also if
+    the tree leaves out the rows of a whole cluster. The best tree at the original price is kept.
     """
-    attempt, best, price = first, None, problem.objective.price
-    for factor in _PRICES:
-        chosen, least = _relabelled(problem, attempt.chosen)
-        attempt = attempt._replace(chosen=chosen)
-        best = attempt if best is None else attempt.better_one(best)
-        if least is None or not attempt.fit.is_complete:
-            break
-        price = factor * max(price, least)
-        try:
-            attempt = _best_attempt(problem.at_price(price), settings, random_state, on_record)
-        except KeyboardInterrupt:
-            warn(INTERRUPTED, InterruptedWarning)
-            best.fit.is_complete = False
-            break
+    most = min(problem.n_used(problem.free.labels), settings.max_leaves or np.inf)
+    best, attempt = None, first
+    try:
+        for factor in (*_PRICES, None):
+            tree, chosen = attempt.chosen.tree, _relabelled(problem, attempt.chosen)
+            attempt = attempt._replace(chosen=chosen)
+            best = attempt if best is None else attempt.better_one(best)
+            n_clusters = problem.n_used(tree.leaf_label[tree.leaves])
+            is_good = chosen.tree is tree and n_clusters >= most
+            if is_good or factor is None or not attempt.fit.is_complete:
+                break
+            harder = problem.at_price(factor * problem.objective.price)
+            attempt = _best_attempt(harder, settings, random_state, on_record)
+    except KeyboardInterrupt:
+        warn(INTERRUPTED, InterruptedWarning)
+        best.fit.is_complete = False
     return best
 
 
 def _relabelled(problem, candidate):
-    """Return a candidate within the share, at the price of the problem, and a sufficient price.
-
-    The price is None if the tree of the candidate is within the share.
-    """
-    tree, price = within_share(problem, candidate.tree)
+    """Return a candidate within the share, with its cost at the price of the problem."""
+    tree = within_share(problem, candidate.tree)
     labels = tree.leaf_label[tree.route(kernel_arrays(problem.X))]
     _, inertia = optimal_centers(
         problem.objective, problem.data, labels, problem.weight, problem.free
     )
     leaf_of_row = candidate.leaf_of_row if tree is candidate.tree else None
     cost = problem.cost_increase(inertia)
-    return candidate._replace(tree=tree, cost=cost, leaf_of_row=leaf_of_row), price
+    return candidate._replace(tree=tree, cost=cost, leaf_of_row=leaf_of_row)
 
 
 def _attempts(problem, settings, random_state, on_record):
@@ -297,7 +296,7 @@ def fit_path(problem, settings, sizes, random_state, on_record=None):
         for candidate in fit.kind.per_size(fit, sizes):
             fit.candidates.append(candidate)
             if problem.objective.trims:
-                candidate, _ = _relabelled(problem, candidate)
+                candidate = _relabelled(problem, candidate)
             yield candidate.size, _published(fit, candidate)
             check_interrupted()
     except KeyboardInterrupt:

@@ -25,7 +25,7 @@ _ROW_CHARACTERS = 130_000
 _NARROW = 200  # a page includes all features if there are at most this many
 _LEVELS = 256  # number of distinct values that one byte can represent
 _SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")
-_SUMMARY += ("cost_increase", "explains_labels", "lambda")
+_SUMMARY += ("cost_increase", "explains_labels", "noise", "lambda")
 
 
 def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):

@@ -228,6 +228,10 @@ class Problem:
         """
         return len(self.free.centers)
 
+    def n_used(self, labels):
+        """Return the number of clusters among some labels, without that of rows left out."""
+        return len(np.unique(labels[labels < self.n_clusters - self.objective.trims]))
+
     @cached_property
     def mismatch_prices(self):
         """Cost of the second nearest free centre of each row minus that of its nearest one."""

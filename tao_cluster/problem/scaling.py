@@ -249,7 +249,7 @@ class ClusteringSpace:
             return labels if self.noise is None else np.where(labels == self.noise, -1, labels)
         names, is_noise = self.classes[labels], labels < 0
         if is_noise.any():
-            is_number = names.dtype.kind in "if"
+            is_number = names.dtype.kind in "if" and -1 not in self.classes
             names = names if is_number else names.astype(object)
             names[is_noise] = -1 if is_number else None
         return names
