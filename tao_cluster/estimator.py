@@ -136,11 +136,8 @@ class TAOClustering(TreeClustering):
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Dissimilarity of a row and a centre: squared Euclidean, cosine, L1, or Euclidean distance
-        to a row (:class:`tao_cluster.objectives.KMedoids` has other metrics). "labels" explains
-        given labels, ``fit(X, y)``; the cost is the weight of the misassigned rows.
-        :class:`Trimmed("kmeans", share=0.05) <tao_cluster.objectives.Trimmed>` leaves some rows
-        without a cluster, and :class:`Labels(noise="explain") <tao_cluster.objectives.Labels>`
-        explains the label -1 as noise.
+        to a row (other metrics: :class:`.KMedoids`). "labels" explains labels, ``fit(X, y)``; the
+        cost is the weight of misassigned rows. :class:`.Trimmed` leaves rows without a cluster.
     split : {"oblique", "axis"}, Oblique or AxisAligned, default="oblique"
         "oblique" tests weighted sums of a few features, "axis" single features. Thresholds are
         halfway between the closest rows on both sides;
@@ -240,12 +237,6 @@ class TAOClustering(TreeClustering):
     classes_ : array of shape (n_clusters,)
         Only with ``objective="labels"``: the sorted labels. `cluster_centers_` and `free_centers_`
         are then means of rows of X.
-    n_noise_ : int
-        Only with ``objective="labels"``: number of rows that `fit` left out because their label is
-        -1. With ``Labels(noise="explain")`` it is 0, because -1 is then one of `classes_`.
-    trimmed_share_, trimming_price_ : float
-        Only with :class:`.Trimmed`: the share of the weight of the rows that have the label -1, and
-        the cost of such a row of weight 1.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

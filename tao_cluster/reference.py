@@ -501,6 +501,12 @@ def centers_of(estimator, rows, sample_weight, objective):
             f"{name} has labels for {len(labels)} rows, but X has {rows.shape[0]} rows. A "
             "reference without centres must be fitted to the rows of X, or unfitted."
         )
+    if (labels < 0).any():
+        warn(
+            f"labels_ of {name} mark {np.sum(labels < 0)} of {len(labels)} rows as noise (-1): the "
+            "centres of the reference leave them out. The tree leaves rows without a cluster only "
+            "with objective=Trimmed(...); Labels(noise='explain') explains noise by rules."
+        )
     weight = np.where(labels < 0, 0.0, sample_weight)
     blank = np.zeros((len(classes), rows.shape[1]))
     return objective.update_centers(objective.prepare(rows), np.maximum(labels, 0), weight, blank)

@@ -54,12 +54,12 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         - `summary`: n_features, n_clusters, n_nodes, n_leaves, depth, n_parameters, n_nonzero,
           features_per_split, used_features (list of dicts with `feature` and `name`), and rows,
           weight and count as for a node. For an estimator also cost_increase (percent; None if it
-          is infinite), inertia, free_inertia and lambda. If `explains_labels` is true, the
-          estimator was fitted to given labels, and cost_increase is the percentage of the weight
+          is infinite), inertia, free_inertia, lambda, and noise (number of rows that were left out
+          because their label is -1). If `explains_labels` is true, the estimator was fitted to given labels, and cost_increase is the percentage of the weight
           of the rows with another label.
         - `nodes`: one dict per node, in the order of the node numbers, as in the table below.
-        - `clusters`: one dict per cluster with cluster (its number), name, leaves (node numbers),
-          size (as `count` of a node), rows, weight, share and counted.
+        - `clusters`: one dict per cluster with cluster (its number; -1 for "no segment", the last),
+          name, leaves (node numbers), size (as `count` of a node), rows, weight, share and counted.
 
         ============ ========================================================================
         key          value at a node
@@ -116,9 +116,9 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     model, names = shown(model, feature_names, X)
     tree = tree_of(model)
     sizes, spreads, sides, observed = _of_rows(model, tree, X, sample_weight)
-    labels, numbers = cluster_names(model), cluster_numbers(model)
+    labels = list(zip(cluster_numbers(model), cluster_names(model), strict=True))
     nodes = [
-        _node(tree, i, sizes, labels, numbers) | {"terms": terms_at(tree, i, names, spreads, scaled)}
+        _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
     ]
     decimals = decimals_of_columns(model, tree)
@@ -134,7 +134,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         "version": FORMAT_VERSION,
         "summary": _summary(model, tree, names, len(labels), nodes[0]),
         "nodes": nodes,
-        "clusters": _clusters(nodes, labels, numbers),
+        "clusters": _clusters(nodes, labels),
     }
 
 
@@ -337,7 +337,7 @@ def _of_rows(model, tree, X, sample_weight):
     return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), stds, sides, observed
 
 
-def _node(tree, i, sizes, labels, numbers):
+def _node(tree, i, sizes, labels):
     children = [int(tree.children_left[i]), int(tree.children_right[i])]
     is_leaf = children[0] < 0
     value = tree.leaf_value
@@ -348,8 +348,8 @@ def _node(tree, i, sizes, labels, numbers):
         "children": [] if is_leaf else children,
         "is_leaf": is_leaf,
         "threshold": None if is_leaf else float(tree.threshold[i]),
-        "cluster": numbers[tree.leaf_label[i]] if is_leaf else None,
-        "name": labels[tree.leaf_label[i]] if is_leaf else None,
+        "cluster": labels[tree.leaf_label[i]][0] if is_leaf else None,
+        "name": labels[tree.leaf_label[i]][1] if is_leaf else None,
         "histogram": value[i].tolist() if is_leaf and value is not None else None,
     } | (_NO_SIZE if sizes is None else sizes.at(i))
 
@@ -386,13 +386,12 @@ def _number(model, attribute):
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _clusters(nodes, labels, numbers):
+def _clusters(nodes, labels):
     """Return one dict per cluster with its leaves and row counts; see :func:`report`."""
-    named = zip(numbers, labels, strict=True)
-    parts = [{"cluster": k, "name": name, "leaves": []} for k, name in named]  # -1 comes last
+    parts = [{"cluster": k, "name": name, "leaves": []} for k, name in labels]
     for node in nodes:
         if node["is_leaf"]:
-            parts[node["cluster"]]["leaves"].append(node["id"])
+            parts[node["cluster"]]["leaves"].append(node["id"])  # that of -1 is the last
     root = nodes[0]
     for part in parts:
         for total, key in (("size", "count"), ("weight", "weight"), ("share", "share")):

@@ -68,9 +68,7 @@ def to_query(model, feature_names=None):
         rule = " and ".join(map(write.condition, conditions)) or "index == index"
         rules.setdefault(int(tree.leaf_label[leaf]), []).append(rule)
     return {
-        values[k]: rule[0]
-        if len(rule) == 1
-        else " or ".join(f"({each})" for each in rule)
+        values[k]: rule[0] if len(rule) == 1 else " or ".join(f"({each})" for each in rule)
         for k, rule in sorted(rules.items())
     }
 

@@ -33,6 +33,7 @@ class Labels(Part, Objective):
         What the label -1 means, with which DBSCAN and HDBSCAN mark noise. "leave": the row has no
         label, and the fit leaves it out. "explain": noise is a class of its own, which is shown as
         "noise", and `predict` returns -1 for it. None and NaN always mark rows without a label.
+        The fitted attribute `n_noise_` is the number of rows left out because of the label -1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Trimmed clustering: a share of the rows may stay without a cluster, at a constant cost per row."""
+"""Trimmed clustering: some rows may stay without a cluster, at a constant cost per row."""
 
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -42,8 +42,10 @@ class Trimmed(Part, Objective):
     cluster get that cluster. The reported costs have the original price, for the tree and for the
     free clustering. Percentages therefore compare both at the same price per row left out.
 
-    Only :class:`tao_cluster.TAOClustering` in memory supports it. `tree_` itself numbers its leaves
-    from 0; there, the number `n_clusters` stands for -1.
+    Only :class:`tao_cluster.TAOClustering` in memory supports it. The number of clusters and
+    `cluster_centers_` do not include "no segment". `tree_` itself numbers the labels of its leaves
+    from 0; there, the number `n_clusters` stands for -1. After `fit`, `trimmed_share_` is the share
+    of the weight of the rows without a cluster, and `trimming_price_` is the price.
 
     Parameters
     ----------

@@ -295,9 +295,9 @@ def fit_path(problem, settings, sizes, random_state, on_record=None):
     try:
         for candidate in fit.kind.per_size(fit, sizes):
             fit.candidates.append(candidate)
-            if problem.objective.trims:
-                candidate = _relabelled(problem, candidate)
-            yield candidate.size, _published(fit, candidate)
+            trims = problem.objective.trims
+            found = _relabelled(problem, candidate) if trims else candidate
+            yield candidate.size, _published(fit, found)
             check_interrupted()
     except KeyboardInterrupt:
         if not fit.candidates:
