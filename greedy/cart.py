@@ -98,7 +98,13 @@ class CART(TreeClustering):
     _named_parts: ClassVar[dict] = {"objective": OBJECTIVES}
 
     def _method(self):
-        return Method(resolve(self.objective, OBJECTIVES, Objective), self._fit_tree)
+        objective = resolve(self.objective, OBJECTIVES, Objective)
+        if objective.trims:
+            raise ValueError(
+                "Trimmed is supported by TAOClustering only, which keeps to the share of rows "
+                "left out; use another objective, or leave out CART."
+            )
+        return Method(objective, self._fit_tree)
 
     def _fit_tree(self, problem):
         max_leaves = 2 * self.n_clusters if self.max_leaves is None else self.max_leaves

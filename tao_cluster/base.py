@@ -50,6 +50,7 @@ _MUCH_BETTER = 5.0  # `fit` warns if a tree costs less than a reference by more 
 # Fitted attributes that only some fits set. If an earlier fit has set them, a new fit removes them.
 _OPTIONAL = (
     *("classes_", "cluster_names_", "validation_cost_increase_", "refit_changes_"),
+    *("n_noise_", "trimmed_share_", "trimming_price_"),
     *("_embedder", "_embedder_is_lost", "_column_names"),
 )
 
@@ -382,9 +383,10 @@ class TreeClustering(
         if embedding is not None or self.reference is not None:
             raise ValueError(
                 'objective="labels" explains the labels y and supports neither embedding nor '
-                "reference; leave them out."
+                "reference; leave them out. To explain a clusterer, give its labels_ as y."
             )
-        return Inputs.from_labels(X, y, sample_weight, self)
+        has_noise = getattr(objective, "noise", "leave") == "explain"
+        return Inputs.from_labels(X, y, sample_weight, self, has_noise)
 
     def _store(self, given, inputs, rows, problem, result):
         """Set all fitted attributes of the estimator.
@@ -426,6 +428,10 @@ class TreeClustering(
             costs = cluster_sums(costs, leaves, problem.weight, tree.n_nodes)
             importances["feature_importances_"] = feature_importances(tree, costs, stds)
         space = ClusteringSpace.from_problem(problem, inputs)
+        noise = {} if space.classes is None else {"n_noise_": inputs.n_noise}
+        if space.noise is not None:
+            left_out = float(problem.weight[labels == space.noise].sum() / problem.weight.sum())
+            noise = {"trimmed_share_": left_out, "trimming_price_": problem.objective.price}
         absent = np.flatnonzero(~inputs.present)
         labels_, free_labels = rows.expand(labels), rows.expand(free.labels)
         if len(absent):
@@ -441,6 +447,7 @@ class TreeClustering(
             "split_sides_": sides,
             "split_densities_": densities,
             **importances,
+            **noise,
             "cluster_centers_": space.user_centers(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
             "free_labels_": space.label_names(free_labels.astype(np.int32)),

@@ -136,8 +136,8 @@ class TAOClustering(TreeClustering):
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Dissimilarity of a row and a centre: squared Euclidean, cosine, L1, or Euclidean distance
-        to a row (:class:`tao_cluster.objectives.KMedoids` has other metrics). "labels" explains
-        given labels, ``fit(X, y)``; the cost is the weight of the misassigned rows.
+        to a row (other metrics: :class:`.KMedoids`). "labels" explains labels, ``fit(X, y)``; the
+        cost is the weight of misassigned rows. :class:`.Trimmed` leaves rows without a cluster.
     split : {"oblique", "axis"}, Oblique or AxisAligned, default="oblique"
         "oblique" tests weighted sums of a few features, "axis" single features. Thresholds are
         halfway between the closest rows on both sides;

@@ -132,6 +132,23 @@ def free_clustering(
     return FreeClustering(labels, centers, inertia)
 
 
+def trimmed_clustering(reference, objective, rows, data, n_clusters, weight, random_state, n_jobs):
+    """Return a Trimmed objective with its price, and its free clustering.
+
+    The parameters are those of :func:`free_clustering`. The centres of a reference stay as they
+    are. The last of the `n_clusters` + 1 clusters has the rows without a cluster.
+    """
+    terms = (rows, data, n_clusters, weight, random_state, n_jobs)
+    centers = free_clustering(reference, objective.geometry, *terms).centers
+    if reference is None:
+        with one_thread():
+            centers = objective.concentrated(rows, data, weight, centers, random_state)
+    objective, centers = objective.settled(data, weight, centers)
+    labels = nearest_center(objective, data, centers)
+    inertia = objective.value(data, labels, weight, centers)
+    return objective, FreeClustering(labels, centers, inertia)
+
+
 def _finished(objective, data, weight, centers, labels):
     """Continue Lloyd's algorithm from the centres of an estimator, if this lowers the cost.
 
@@ -350,6 +367,7 @@ def given_centers(reference, rows, sample_weight, objective, names=None):
         )
     if is_to_be_fitted(reference):
         return reference
+    objective = objective.geometry if objective.trims else objective
     if hasattr(reference, "fit"):
         _check_names(reference, names)
         centers = centers_of(reference, rows, sample_weight, objective)
@@ -482,6 +500,12 @@ def centers_of(estimator, rows, sample_weight, objective):
         raise ValueError(
             f"{name} has labels for {len(labels)} rows, but X has {rows.shape[0]} rows. A "
             "reference without centres must be fitted to the rows of X, or unfitted."
+        )
+    if (labels < 0).any():
+        warn(
+            f"labels_ of {name} mark {np.sum(labels < 0)} of {len(labels)} rows as noise (-1): the "
+            "centres of the reference leave them out. The tree leaves rows without a cluster only "
+            "with objective=Trimmed(...); Labels(noise='explain') explains noise by rules."
         )
     weight = np.where(labels < 0, 0.0, sample_weight)
     blank = np.zeros((len(classes), rows.shape[1]))

@@ -57,12 +57,13 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         - `summary`: n_features, n_clusters, n_nodes, n_leaves, depth, n_parameters, n_nonzero,
           features_per_split, used_features (list of dicts with `feature` and `name`), and rows,
           weight and count as for a node. For an estimator also cost_increase (percent; None if it
-          is infinite), inertia, free_inertia and lambda. If `explains_labels` is true, the
-          estimator was fitted to given labels, and cost_increase is the percentage of the weight
-          of the rows with another label.
+          is infinite), inertia, free_inertia, lambda, and noise (number of rows that were left out
+          because their label is -1). If `explains_labels` is true, the estimator was fitted to
+          given labels, and cost_increase is the percentage of the weight of the rows with another
+          label.
         - `nodes`: one dict per node, in the order of the node numbers, as in the table below.
-        - `clusters`: one dict per cluster with cluster (its number), name, leaves (node numbers),
-          size (as `count` of a node), rows, weight, share and counted.
+        - `clusters`: one dict per cluster with cluster (its number; -1 for "no segment", the last),
+          name, leaves (node numbers), size (as `count` of a node), rows, weight, share and counted.
 
         ============ ========================================================================
         key          value at a node
@@ -121,7 +122,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     model, names = shown(model, feature_names, X)
     tree = tree_of(model)
     sizes, spreads, sides, observed, densities = _of_rows(model, tree, X, sample_weight)
-    labels = cluster_names(model)
+    labels = list(zip(cluster_numbers(model), cluster_names(model), strict=True))
     nodes = [
         _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
@@ -184,22 +185,32 @@ def _names(model):
     """Return the names of the clusters as they were given, which may not be printable."""
     given = getattr(model, "cluster_names_", None)
     return given or [
-        label if isinstance(label, str) else f"{_kind(model)} {label}" for label in _labels(model)
+        label if isinstance(label, str) else _default_name(model, label) for label in _labels(model)
     ]
 
 
-def _kind(model):
-    return "cluster" if getattr(model, "classes_", None) is None else "class"
+def _default_name(model, label):
+    """Return the name of a cluster or label that is no string."""
+    explains_labels = getattr(model, "classes_", None) is not None
+    if label == -1:  # as of DBSCAN and HDBSCAN; trimmed rows have no cluster
+        return "noise" if explains_labels else "no segment"
+    return f"class {label}" if explains_labels else f"cluster {label}"
 
 
 def _labels(model):
-    """Return the numbers of the clusters, or the labels that the model explains: list."""
+    """Return what `predict` returns for each cluster: numbers, -1, or explained labels; list."""
     classes = getattr(model, "classes_", None)
-    if classes is not None:
-        return list(classes)
+    return cluster_numbers(model) if classes is None else list(classes)
+
+
+def cluster_numbers(model):
+    """Return the public number of each cluster: 0, 1, ..., and -1 for rows without a cluster."""
     tree, centers = tree_of(model), getattr(model, "cluster_centers_", None)
+    if hasattr(model, "trimmed_share_"):
+        return [*range(len(centers)), -1]
     histogram = None if tree.leaf_value is None else tree.leaf_value[0]
-    sizes = [len(values) for values in (centers, histogram) if values is not None]
+    known = [getattr(model, "classes_", None), centers, histogram]
+    sizes = [len(values) for values in known if values is not None]
     return list(range(max(int(tree.leaf_label.max()) + 1, *sizes, 0)))
 
 
@@ -310,36 +321,15 @@ def position_of(model, k):
     """
     if np.ndim(k) > 0:
         raise ValueError(f"k must be a cluster, not a {type(k).__name__}: give rows as X=... or x.")
-    labels = np.asarray(_labels(model)).tolist()
-    names = list(getattr(model, "cluster_names_", ()))
+    labels, names = np.asarray(_labels(model)).tolist(), cluster_names(model)
     for known in (labels, names):
         if k in known:
             return known.index(k)
     said = f"labels are {labels}"
-    if _kind(model) == "cluster":
+    if labels == list(range(len(labels))) and not hasattr(model, "classes_"):
         said = f"clusters are 0..{len(labels) - 1}"
-    said += f", or {listed(names, most=20)}" if names else ""
+    said += f", or {listed(names, most=20)}" if hasattr(model, "cluster_names_") else ""
     raise ValueError(f"The {said}, got {k!r}.")
-
-
-def position_of(model, k):
-    """Return the number of a cluster k: its number, name, or the label that the model explains.
-
-    Raises
-    ------
-    ValueError
-        If there is no such cluster or label.
-    """
-    classes, names = getattr(model, "classes_", None), cluster_names(model)
-    if classes is None and isinstance(k, str) and k in names:
-        return names.index(k)
-    labels = list(range(len(names)) if classes is None else np.asarray(classes).tolist())
-    if np.ndim(k) > 0:
-        raise ValueError(f"k must be a cluster, not a {type(k).__name__}: give rows as X=... or x.")
-    if k not in labels:
-        said = f"clusters are 0..{len(labels) - 1}" if classes is None else f"labels are {labels}"
-        raise ValueError(f"The {said}, got {k!r}.")
-    return labels.index(k)
 
 
 def terms_at(tree, node, names, spreads=None, scaled=False):
@@ -507,8 +497,8 @@ def _node(tree, i, sizes, labels):
         "children": [] if is_leaf else children,
         "is_leaf": is_leaf,
         "threshold": None if is_leaf else float(tree.threshold[i]),
-        "cluster": int(tree.leaf_label[i]) if is_leaf else None,
-        "name": labels[tree.leaf_label[i]] if is_leaf else None,
+        "cluster": labels[tree.leaf_label[i]][0] if is_leaf else None,
+        "name": labels[tree.leaf_label[i]][1] if is_leaf else None,
         "histogram": value[i].tolist() if is_leaf and value is not None else None,
     } | (_NO_SIZE if sizes is None else sizes.at(i))
 
@@ -531,6 +521,7 @@ def _summary(model, tree, names, n_clusters, root):
         "inertia": _number(model, "inertia_"),
         "free_inertia": _number(model, "free_inertia_"),
         "lambda": _number(model, "best_lambda_"),
+        "noise": getattr(model, "n_noise_", 0),
         "explains_labels": getattr(model, "classes_", None) is not None,
     }
 
@@ -546,10 +537,10 @@ def _number(model, attribute):
 
 def _clusters(nodes, labels):
     """Return one dict per cluster with its leaves and row counts; see :func:`report`."""
-    parts = [{"cluster": k, "name": name, "leaves": []} for k, name in enumerate(labels)]
+    parts = [{"cluster": k, "name": name, "leaves": []} for k, name in labels]
     for node in nodes:
         if node["is_leaf"]:
-            parts[node["cluster"]]["leaves"].append(node["id"])
+            parts[node["cluster"]]["leaves"].append(node["id"])  # that of -1 is the last
     root = nodes[0]
     for part in parts:
         for total, key in (("size", "count"), ("weight", "weight"), ("share", "share")):

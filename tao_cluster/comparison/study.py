@@ -137,7 +137,13 @@ def compare(
     """
     check_consistent_length(X, sample_weight, embedding, y)
     objective = "kmeans" if _same(objective, KMeans()) else objective
-    explains_labels = resolve(objective, OBJECTIVES, Objective).explains_labels
+    resolved = resolve(objective, OBJECTIVES, Objective)
+    if resolved.trims:
+        raise ValueError(
+            "compare does not support objective=Trimmed, because other methods assign every row; "
+            "fit each TAOClustering and compare their cost_increase_."
+        )
+    explains_labels = resolved.explains_labels
     kept, held = hold_out(validation, _num_samples(X), random_state)
     given = {"X": X, "sample_weight": sample_weight, "embedding": embedding}
     classes, ignored = rows_of({"y": y}, kept)["y"], []
@@ -145,7 +151,8 @@ def compare(
         if y is None:
             raise ValueError('objective="labels" explains given labels: pass them as y.')
         given["y"] = y
-        classes, n_labels = None, len(encode(y)[1])
+        has_noise = getattr(resolved, "noise", "leave") == "explain"
+        classes, n_labels = None, len(encode(y, has_noise=has_noise)[1])
         if n_clusters not in (None, n_labels):
             ignored.append(f"n_clusters={n_clusters} is not used: y has {n_labels} labels.")
         n_clusters = n_labels

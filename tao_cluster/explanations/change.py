@@ -19,7 +19,7 @@ from ..columns.names import Indicator, levels_text, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row
 from ..export.format import change_text, value_text
 from ..problem.levels import columns_with_prefix
-from ..report import MOST_DECIMALS, cluster_names, n_decimals, position_of
+from ..report import MOST_DECIMALS, cluster_names, cluster_numbers, n_decimals, position_of
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
 from .path import list_html
@@ -241,12 +241,12 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     k, tree = position_of(model, k), tree_of(model)
     row = one_row(model, x, feature_names)
     asked = _Row(model, row, check_rows(numbers_of(model, row)).astype(np.float64, copy=False))
-    labels = cluster_names(model)
+    labels, number = cluster_names(model), cluster_numbers(model)[k]
     here = asked.leaf_of({})
     before = labels[tree.leaf_label[here]]
     limits = Limits.from_model(asked, names, fixed, bounds, _scales(model, tree, spreads))
     if tree.leaf_label[here] == k:
-        return Change((), asked.changed({}), 0.0, here, k, labels[k], before)
+        return Change((), asked.changed({}), 0.0, here, number, labels[k], before)
     best = min(_candidates(asked, tree, k, limits), key=lambda found: found[:2], default=None)
     if best is None:
         raise ValueError(f"No change of the row leads to {labels[k]}{limits.reason}.")
@@ -260,7 +260,7 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     ]
     changes.sort(key=lambda change: (-change.cost, change.feature))
     cost = sum(change.cost for change in changes)
-    return Change(tuple(changes), asked.changed(found), cost, reached, k, labels[k], before)
+    return Change(tuple(changes), asked.changed(found), cost, reached, number, labels[k], before)
 
 
 def _candidates(asked, tree, k, limits):

@@ -28,6 +28,7 @@ from ..inspection.rows import decision_paths
 from ..plot.explained import plot_decision_path, plot_image_path
 from ..report import (
     cluster_names,
+    cluster_numbers,
     decimals_of_columns,
     density_at,
     intervals,
@@ -99,7 +100,7 @@ def explain(model, x, feature_names=None, *, scaled=False):
     terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
     levels = levels_of(model, names)
     facts = _Facts(names, levels, level_sets(tree, levels))
-    labels = cluster_names(model)
+    labels = list(zip(cluster_numbers(model), cluster_names(model), strict=True))
     decimals = decimals_of_columns(model, tree)
     limits = intervals(tree, getattr(model, "split_sides_", None), decimals)
     densities = getattr(model, "split_densities_", None)
@@ -119,8 +120,7 @@ def explain(model, x, feature_names=None, *, scaled=False):
 
 def _explanation(tree, path, terms, facts, labels, known, row):
     tests = tuple(_test(tree, node, path, terms(node), facts, known(node)) for node in path.totals)
-    label = int(tree.leaf_label[path.leaf])
-    return Explanation(tests, path.leaf, label, labels[label], path.values, row)
+    return Explanation(tests, path.leaf, *labels[tree.leaf_label[path.leaf]], path.values, row)
 
 
 def _test(tree, node, path, terms, facts, known):

@@ -8,6 +8,7 @@ from .._utils.optional import import_optional
 from .._utils.warnings import warn
 from ..columns.names import Indicator, Numeric
 from ..columns.view import shown
+from ..report import cluster_numbers
 from ..tree import tree_of
 from ..tree.conditions import Bound
 
@@ -76,6 +77,7 @@ def to_onnx(tree, *, dtype="auto"):
     _check_numbers(names)
     dtype, threshold = _input_type(dtype, model, tree)
     arrays = _arrays(replace(tree, threshold=threshold))
+    arrays["leaf_labels"] = np.array(cluster_numbers(model))[tree.leaf_label[tree.leaves]]
     double = onnx.TensorProto.DOUBLE
     steps = [
         ("Gather", ["X", "features"], "used", {"axis": 1}),
@@ -205,5 +207,4 @@ def _arrays(tree):
         "thresholds": tree.threshold[tests],
         "turns": turns,
         "left_turns": (turns > 0).sum(axis=0, dtype=np.float32),
-        "leaf_labels": tree.leaf_label[tree.leaves].astype(np.int64),
     }

@@ -9,6 +9,7 @@ from .kmedoids import KMedoids
 from .labels import Labels, encode
 from .spanning import Edges, Spacing, SpannedRows
 from .spherical import SphericalKMeans
+from .trimmed import Trimmed
 
 __all__ = [
     "AlternatingClustering",
@@ -24,6 +25,7 @@ __all__ = [
     "Spacing",
     "SpannedRows",
     "SphericalKMeans",
+    "Trimmed",
     "cluster_means",
     "encode",
 ]

@@ -54,6 +54,8 @@ class Objective(Protocol):
         methods are needed if rows are processed in blocks.
     centers_of : method (sums, total weights, centers) -> centres, optional
         The result of `update_centers` from sums.
+    trims : bool
+        Whether rows may stay without a cluster, as with :class:`.trimmed.Trimmed`.
     sparse_reference : method (n_clusters, random_state) -> estimator, optional
         The estimator of the free clustering for sparse rows, instead of that of `reference`.
     """
@@ -70,6 +72,7 @@ class Objective(Protocol):
     stops_early: ClassVar[bool] = False
     sparse_reference: ClassVar[Any] = None
     can_perturb_rows: ClassVar[bool] = False
+    trims: ClassVar[bool] = False
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Return an unfitted estimator of the free clustering.

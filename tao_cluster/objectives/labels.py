@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas
+from sklearn.utils._param_validation import StrOptions
 
 from .._utils.frames import columns_of
 from .._utils.matrices import check_kind
@@ -25,8 +26,26 @@ class Labels(Part, Objective):
     (noise). The cost is the weight of the rows that the tree assigns to another cluster than
     theirs. The k-th centre is the number k. Tree Alternating Optimization was designed for this
     loss (Carreira-Perpinan & Tavallali, NeurIPS 2018).
+
+    Parameters
+    ----------
+    noise : {"leave", "explain"}, default="leave"
+        What the label -1 means, with which DBSCAN and HDBSCAN mark noise. "leave": the row has no
+        label, and the fit leaves it out. "explain": noise is a class of its own, which is shown as
+        "noise", and `predict` returns -1 for it. None and NaN always mark rows without a label.
+        The fitted attribute `n_noise_` is the number of rows left out because of the label -1.
+
+    Examples
+    --------
+    >>> from tao_cluster import TAOClustering
+    >>> from tao_cluster.objectives import Labels
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [90.0], [95.0]], [0, 0, 1, 1, -1, -1]
+    >>> TAOClustering(objective=Labels(noise="explain")).fit(X, y).predict([[99.0]]).tolist()
+    [-1]
     """
 
+    noise: str = "leave"
+    _constraints: ClassVar[dict] = {"noise": [StrOptions({"leave", "explain"})]}
     explains_labels: ClassVar[bool] = True
     geometry: ClassVar[KMeans] = KMeans()
 
@@ -56,7 +75,7 @@ class Labels(Part, Objective):
         return float(weight[(data >= 0) & (data != labels)].sum())
 
 
-def encode(y, classes=None, name="y"):
+def encode(y, classes=None, name="y", has_noise=False):
     """Return labels as numbers: the position of each label among the distinct labels.
 
     Parameters
@@ -68,6 +87,8 @@ def encode(y, classes=None, name="y"):
         Known labels; other labels get the code k. The default is the sorted labels of y.
     name : str
         Name of the labels in error messages.
+    has_noise : bool, default=False
+        Whether -1 is a label as well. It also is if it is one of `classes`.
 
     Returns
     -------
@@ -89,10 +110,10 @@ def encode(y, classes=None, name="y"):
     """
     check_kind(y, name, "strings", has_strings=True)
     y = _column(y, name)
-    # pandas before 3 cannot look for missing values in records, which raise below
-    is_known = np.full(len(y), True) if y.dtype.kind == "V" else ~pandas.isna(y)
-    if y.dtype.kind in "iufO":
-        is_known[is_known] = y[is_known] != -1
+    is_known, is_noise = _known(y)
+    has_noise |= classes is not None and classes.dtype.kind in "if" and bool((classes == -1).any())
+    if not has_noise:
+        is_known &= ~is_noise
     known = _plain(y[is_known], name)
     if classes is None:
         classes = np.unique(known)
@@ -103,6 +124,21 @@ def encode(y, classes=None, name="y"):
     is_found = classes[place] == known if len(classes) else np.zeros(len(known), dtype=bool)
     codes[is_known] = np.where(is_found, place, len(classes))
     return codes, classes
+
+
+def noise_rows(y):
+    """Return where labels are -1, which can mean noise: bool array of shape (n,)."""
+    return _known(_column(y, "y"))[1]
+
+
+def _known(y):
+    """Return where an array of labels has labels, -1 included, and where these are -1."""
+    # pandas before 3 cannot look for missing values in records, which raise later
+    is_known = np.full(len(y), True) if y.dtype.kind == "V" else ~pandas.isna(y)
+    is_noise = np.zeros(len(y), bool)
+    if y.dtype.kind in "iufO":
+        is_noise[is_known] = y[is_known] == -1
+    return is_known, is_noise
 
 
 def _column(y, name):

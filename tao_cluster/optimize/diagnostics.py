@@ -58,8 +58,8 @@ def warn_choice(problem, settings, chosen, costs, limits):
     limits : tuple of float
         Result of :func:`range_of_lambda`.
     """
-    n_clusters = len(np.unique(problem.free.labels))
-    n_lost = n_clusters - chosen.tree.n_clusters
+    n_clusters = problem.n_used(problem.free.labels)
+    n_lost = n_clusters - problem.n_used(chosen.tree.leaf_label[chosen.tree.leaves])
     lambda_ = chosen.size if settings.is_oblique else 0.0
     low, high = limits
     goal, automatic = settings.goal, "lambda_='auto' and tao_path choose lambda from the data"

@@ -39,6 +39,7 @@ from .settings import Settings, check_path
 from .simplify import simplified
 from .state import APPROACH, Evaluator, History, approach, descend, starting_trees
 from .tree_step import TreeStep
+from .trimming import within_share
 
 # If the tree is fitted to a sample of the rows, passes over all rows improve it afterwards. The
 # first number is the maximum number of these passes. The second one replaces it if the fit has a
@@ -55,6 +56,9 @@ _CLOSE, _HOPELESS = (0.5, 2.0), (0.8, 3.0)
 # fit from the best of all starts could be worse than one from the best of a few.
 _STARTS_OF_ATTEMPT = 4
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
+# Factors of the price of rows without a cluster in further fits, if trees leave out more than the
+# share of the rows.
+_PRICES = (1.25, 2.0, 4.0, 10.0, 40.0)
 INTERRUPTED = "Interrupted; the best so far is kept."
 
 
@@ -91,14 +95,9 @@ def fit_tree(problem, settings, random_state, on_record=None):
     """
     # This comes first, because it needs much memory, and later steps keep memory in use.
     range_ = range_of_lambda(problem, settings)
-    attempts = _attempts(problem, settings, random_state, on_record)
-    best = next(attempts)
-    try:
-        for attempt in attempts:
-            best = attempt.better_one(best)
-    except KeyboardInterrupt:
-        warn(INTERRUPTED, InterruptedWarning)
-        best.fit.is_complete = False
+    best = _best_attempt(problem, settings, random_state, on_record)
+    if problem.objective.trims:
+        best = _within_share(problem, settings, random_state, on_record, best)
     best.goal.warn_if_missed(best.chosen)
     warn_unsolved(best.fit.search)
     warn_choice(problem, settings, best.chosen, best.fit.costs_along_lambda(), range_)
@@ -129,6 +128,56 @@ class Attempt(NamedTuple):
             goal = goal.for_clusters(self.fit.rows.problem.n_clusters)
         order = goal.order([one.chosen.cost for one in pair], [one.chosen.tree for one in pair])
         return pair[order[0]]
+
+
+def _best_attempt(problem, settings, random_state, on_record):
+    """Return the best of all attempts, or the best so far after an interrupt."""
+    attempts = _attempts(problem, settings, random_state, on_record)
+    best = next(attempts)
+    try:
+        for attempt in attempts:
+            best = attempt.better_one(best)
+    except KeyboardInterrupt:
+        warn(INTERRUPTED, InterruptedWarning)
+        best.fit.is_complete = False
+    return best
+
+
+def _within_share(problem, settings, random_state, on_record, first):
+    """Return an attempt whose tree leaves out at most the share of the rows.
+
+    A tree that leaves out more is relabelled, and the fit is repeated with a higher price; also if
+    the tree leaves out the rows of a whole cluster. The best tree at the original price is kept.
+    """
+    most = min(problem.n_used(problem.free.labels), settings.max_leaves or np.inf)
+    best, attempt = None, first
+    try:
+        for factor in (*_PRICES, None):
+            tree, chosen = attempt.chosen.tree, _relabelled(problem, attempt.chosen)
+            attempt = attempt._replace(chosen=chosen)
+            best = attempt if best is None else attempt.better_one(best)
+            n_clusters = problem.n_used(tree.leaf_label[tree.leaves])
+            is_good = chosen.tree is tree and n_clusters >= most
+            if is_good or factor is None or not attempt.fit.is_complete:
+                break
+            harder = problem.at_price(factor * problem.objective.price)
+            attempt = _best_attempt(harder, settings, random_state, on_record)
+    except KeyboardInterrupt:
+        warn(INTERRUPTED, InterruptedWarning)
+        best.fit.is_complete = False
+    return best
+
+
+def _relabelled(problem, candidate):
+    """Return a candidate within the share, with its cost at the price of the problem."""
+    tree = within_share(problem, candidate.tree)
+    labels = tree.leaf_label[tree.route(kernel_arrays(problem.X))]
+    _, inertia = optimal_centers(
+        problem.objective, problem.data, labels, problem.weight, problem.free
+    )
+    leaf_of_row = candidate.leaf_of_row if tree is candidate.tree else None
+    cost = problem.cost_increase(inertia)
+    return candidate._replace(tree=tree, cost=cost, leaf_of_row=leaf_of_row)
 
 
 def _attempts(problem, settings, random_state, on_record):
@@ -246,7 +295,9 @@ def fit_path(problem, settings, sizes, random_state, on_record=None):
     try:
         for candidate in fit.kind.per_size(fit, sizes):
             fit.candidates.append(candidate)
-            yield candidate.size, _published(fit, candidate)
+            trims = problem.objective.trims
+            found = _relabelled(problem, candidate) if trims else candidate
+            yield candidate.size, _published(fit, found)
             check_interrupted()
     except KeyboardInterrupt:
         if not fit.candidates:

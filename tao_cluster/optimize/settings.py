@@ -17,7 +17,8 @@ from ..initial_trees.builders import (
     resolve_builder,
 )
 from ..initial_trees.cart import Cart
-from ..objectives import KMeans, KMedians, KMedoids, Labels, Objective, SphericalKMeans
+from ..objectives import Labels, Objective
+from ..objectives.trimmed import WITH_CENTERS
 from ..penalties import Penalty, SquaredError, ZeroOne
 from ..solvers import Exact, NodeSolver, check_supported
 from .algorithms import (
@@ -62,13 +63,7 @@ class Effort:
         return int(min(self.n_rounds, self.most_values / max(1, n_values)))
 
 
-OBJECTIVES = {
-    "kmeans": KMeans(),
-    "spherical": SphericalKMeans(),
-    "kmedians": KMedians(),
-    "kmedoids": KMedoids(),
-    "labels": Labels(),
-}
+OBJECTIVES = {**WITH_CENTERS, "labels": Labels()}
 ZERO_ONE = ZeroOne()
 PENALTIES = {"zero-one": ZERO_ONE, "squared": SquaredError()}
 EFFORTS = {

@@ -26,7 +26,7 @@ _ROW_CHARACTERS = 130_000
 _NARROW = 200  # a page includes all features if there are at most this many
 _LEVELS = 256  # number of distinct values that one byte can represent
 _SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")
-_SUMMARY += ("cost_increase", "explains_labels", "lambda")
+_SUMMARY += ("cost_increase", "explains_labels", "noise", "lambda")
 
 
 def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
@@ -120,8 +120,8 @@ def _model(facts, rows, tops, drawn, place):
     for node, sample in drawn.items():
         nodes[node]["sample"] = sample
     clusters = []
-    for part in facts["clusters"]:
-        color = cluster_color(part["cluster"])
+    for k, part in enumerate(facts["clusters"]):
+        color = cluster_color(k)
         shades = {"color": hex_color(color), "ink": text_color(color)}
         clusters.append({"name": part["name"], **shades})
     is_weighted = facts["summary"]["weight"] is not None

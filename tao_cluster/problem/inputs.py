@@ -11,7 +11,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from .._utils.frames import check_container, column_names
 from .._utils.matrices import check_rows, check_weights, rows_of, stored_by_rows
-from ..objectives.labels import encode
+from ..objectives.labels import encode, noise_rows
 from ..reference import nearest_center
 from .repeats import distinct_rows
 
@@ -88,7 +88,7 @@ def check_least_weight(weight, least=LEAST_WEIGHT):
         )
 
 
-def label_column(y, n_rows, classes=None):
+def label_column(y, n_rows, classes=None, has_noise=False):
     """Encode labels as a column of numbers, and return it with the distinct labels.
 
     Returns
@@ -105,7 +105,7 @@ def label_column(y, n_rows, classes=None):
     """
     if y is None:
         raise ValueError('objective="labels" explains labels: give them as y, one per row.')
-    codes, classes = encode(y, classes)
+    codes, classes = encode(y, classes, has_noise=has_noise)
     if len(codes) != n_rows:
         raise ValueError(f"y has {len(codes)} labels, X has {n_rows} rows.")
     return codes[:, None].astype(np.float64), classes
@@ -145,6 +145,8 @@ class Inputs:
         The labels to explain. `space` is then a column with the number of each row's label.
     embedder : fitted transformer, optional
         It computes the embedding from X if the parameter `reference` is a pipeline.
+    n_noise : int
+        Number of rows of positive weight that are left out because their label is -1.
     """
 
     X: Any
@@ -155,6 +157,7 @@ class Inputs:
     has_embedding: bool = False
     classes: np.ndarray | None = None
     embedder: Any = None
+    n_noise: int = 0
 
     @classmethod
     def from_arguments(cls, X, sample_weight, embedding, n_clusters, estimator):
@@ -179,8 +182,10 @@ class Inputs:
         return cls(X, space, weight, present, n_clusters, embedding is not None)
 
     @classmethod
-    def from_labels(cls, X, y, sample_weight, estimator):
+    def from_labels(cls, X, y, sample_weight, estimator, has_noise=False):
         """Check the arguments of a fit that explains given labels; unlabelled rows are left out.
+
+        With `has_noise`, -1 is a label as well; see :func:`.labels.encode`.
 
         Raises
         ------
@@ -188,14 +193,15 @@ class Inputs:
             As `from_arguments`; also if y is None, has another number of rows, or has no labels.
         """
         X, weight = _rows_and_weight(X, sample_weight, estimator)
-        column, classes = label_column(y, X.shape[0])
+        column, classes = label_column(y, X.shape[0], has_noise=has_noise)
         present = (weight > 0) & (column[:, 0] >= 0)
         if not present.any():
             raise ValueError("y has no labels: every row of positive weight is noise.")
         used = np.unique(column[present, 0].astype(np.intp))
         if len(used) < len(classes):  # some labels occur only in rows of weight 0
             column, classes = label_column(y, X.shape[0], classes[used])
-        return cls(X, column, weight, present, len(classes), classes=classes)
+        n_noise = 0 if has_noise else int(noise_rows(y)[weight > 0].sum())
+        return cls(X, column, weight, present, len(classes), classes=classes, n_noise=n_noise)
 
     def merge(self, n_jobs, unit_free=False):
         """Return the distinct rows of positive weight, with summed weights, as MergedRows.

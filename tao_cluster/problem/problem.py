@@ -12,7 +12,15 @@ import numpy as np
 
 from .._utils.matrices import check_sizes, row_blocks, rows_of
 from ..objectives import Objective, cluster_means
-from ..reference import FreeClustering, cost_increase, free_clustering, free_labels, optimal_centers
+from ..reference import (
+    FreeClustering,
+    cost_increase,
+    free_clustering,
+    free_labels,
+    nearest_center,
+    optimal_centers,
+    trimmed_clustering,
+)
 from ..tree import Tree
 from ..tree.leaf_size import LeafSize
 from ..tree.routing import kernel_arrays
@@ -90,7 +98,10 @@ class Problem:
         check_sizes(space, weight)
         data = objective.prepare(space)
         terms = (objective, space, data, n_clusters, weight, random_state, n_jobs)
-        free = free_clustering(reference, *terms)
+        if objective.trims:
+            objective, free = trimmed_clustering(reference, *terms)
+        else:
+            free = free_clustering(reference, *terms)
         terms = (X, space, objective, data, weight, free, reference, random_state)
         return cls(*terms, n_jobs=n_jobs, **further)
 
@@ -136,7 +147,7 @@ class Problem:
             self.weight[rows],
             self.objective,
             self.reference,
-            self.n_clusters,
+            self.n_clusters - self.objective.trims,
             self.random_state,
             scaling=self.scaling,
             leaf_size=self.leaf_size and self.leaf_size.part(rows),
@@ -157,6 +168,13 @@ class Problem:
         labels = free_labels(objective, data, weight, centers)
         free = FreeClustering(labels, centers, objective.value(data, labels, weight, centers))
         return cls(X, space, objective, data, weight, free)
+
+    def at_price(self, price):
+        """Return the problem with another price of rows without a cluster, at the same centres."""
+        objective, centers = replace(self.objective, price=price), self.free.centers
+        labels = nearest_center(objective, self.data, centers)
+        inertia = objective.value(self.data, labels, self.weight, centers)
+        return replace(self, objective=objective, free=FreeClustering(labels, centers, inertia))
 
     def cost_increase(self, inertia):
         """Return by how many percent a cost exceeds the cost of the free clustering.
@@ -204,8 +222,15 @@ class Problem:
 
     @property
     def n_clusters(self):
-        """Number of clusters k of the free clustering."""
+        """Number of clusters k of the free clustering.
+
+        If the objective trims rows, the last of them has the rows without a cluster.
+        """
         return len(self.free.centers)
+
+    def n_used(self, labels):
+        """Return the number of clusters among some labels, without that of rows left out."""
+        return len(np.unique(labels[labels < self.n_clusters - self.objective.trims]))
 
     @cached_property
     def mismatch_prices(self):

@@ -218,19 +218,23 @@ class ClusteringSpace:
         The scaling of the columns of X, if rows are clustered by standardised columns.
     classes : array of shape (k,), optional
         The labels that the tree explains.
+    noise : int, optional
+        The number, after those of all clusters, that stands for rows without a cluster.
     """
 
     objective: Objective
     has_embedding: bool
     scaling: Scaling | None
     classes: np.ndarray | None
+    noise: int | None = None
 
     @classmethod
     def from_problem(cls, problem, inputs):
         """Return the clustering space of a fit."""
         is_scaled = problem.space is problem.X
         scaling = problem.scaling if is_scaled or inputs.classes is not None else None
-        return cls(problem.objective, inputs.has_embedding, scaling, inputs.classes)
+        noise = inputs.n_clusters if problem.objective.trims else None
+        return cls(problem.objective, inputs.has_embedding, scaling, inputs.classes, noise)
 
     def label_names(self, labels):
         """Return clusters as `predict` does: cluster numbers, or the labels that are explained.
@@ -242,10 +246,10 @@ class ClusteringSpace:
             numbers.
         """
         if self.classes is None:
-            return labels
+            return labels if self.noise is None else np.where(labels == self.noise, -1, labels)
         names, is_noise = self.classes[labels], labels < 0
         if is_noise.any():
-            is_number = names.dtype.kind in "if"
+            is_number = names.dtype.kind in "if" and -1 not in self.classes
             names = names if is_number else names.astype(object)
             names[is_noise] = -1 if is_number else None
         return names
@@ -262,6 +266,7 @@ class ClusteringSpace:
         """
         if self.classes is not None:
             return cluster_means(X, labels, weight, len(centers))
+        centers = centers[: self.noise]
         return centers.copy() if self.scaling is None else self.scaling.undo(centers)
 
     def clustered_rows(self, X, y, embedding):
@@ -299,7 +304,8 @@ class ClusteringSpace:
         """
         if self.classes is not None:
             return np.arange(float(len(centers)))[:, None]
-        return self._scaled_points(centers)
+        centers = self._scaled_points(centers)
+        return centers if self.noise is None else np.pad(centers, ((0, 1), (0, 0)))
 
     def _scaled_points(self, points):
         return points if self.scaling is None else self.scaling.apply_to_points(points)

@@ -304,7 +304,10 @@ def _check_fitted(attributes):
     centers, classes = np.asarray(attributes["cluster_centers_"]), space.classes
     k = len(centers) if classes is None else len(classes)
     m = centers.shape[1] if space.has_embedding else tree.n_features
-    _require(tree.leaf_label.max() < k, "the tree has a cluster without a centre")
+    _require(space.noise in (None, k), "the number of rows without a cluster must come last")
+    n_labels = k + (space.noise is not None)
+    _require(tree.leaf_label.max() < n_labels, "the tree has a cluster without a centre")
+    _require(("trimmed_share_" in attributes) == (n_labels > k), "trimmed_share_ needs noise")
     _check_arrays(attributes, tree, (k, m))
     for name in (*_NUMBERS, "best_lambda_"):
         value = attributes.get(name, 0)
@@ -328,7 +331,7 @@ def _check_fitted(attributes):
         fits = np.shape(attributes.get(name)) == (*shape, tree.n_features)
         _require(fits or name not in attributes, f"{name} must have one entry per column")
     if tree.leaf_value is not None:
-        has_all = tree.leaf_value.shape[1] == k
+        has_all = tree.leaf_value.shape[1] == n_labels
         _require(has_all, "the histograms of the tree have another number of clusters")
     _check_columns(attributes, tree.n_features)
     _check_space(space, attributes.get("classes_"), tree.n_features)

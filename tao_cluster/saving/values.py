@@ -31,6 +31,7 @@ from ..objectives import (
     Objective,
     Spacing,
     SphericalKMeans,
+    Trimmed,
 )
 from ..optimize.algorithms import AxisAligned, DirectForm, Oblique, PenaltyMethod
 from ..penalties import SquaredError, ZeroOne
@@ -92,6 +93,7 @@ ESTIMATORS = _by_name([TAOClustering, *filter(isclass, map(greedy.__getattr__, g
 PARTS = _by_name(
     [
         *(KMeans, SphericalKMeans, KMedians, KMedoids, KCenter, Spacing, Labels),
+        Trimmed,
         *(ZeroOne, SquaredError, Newton, Liblinear, WeightedLiblinear, Axis, Exact),
         *(DirectForm, PenaltyMethod, Oblique, AxisAligned),
         *(Bisecting, Centroids, Random, InTurn, Given, Cart),

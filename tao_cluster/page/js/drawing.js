@@ -144,6 +144,7 @@ function summarise() {
     parts.push(summary.explains_labels ? `${share} of the ${model().is_weighted ? "weight has" : "rows have"} another label`
       : `cost ${share} above the free clustering`);
   }
+  if (summary.noise) parts.push(`${summary.noise} rows of noise left out`);
   byId("summary").textContent = parts.join(" · ");
   const { lambda } = summary;
   byId("which").textContent = lambda === null

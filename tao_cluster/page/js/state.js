@@ -7,7 +7,7 @@ const state = {
 const model = () => data.models[state.model];
 const nodes = () => model().nodes;
 const nodeOf = (id) => nodes()[id];
-const clusterOf = (k) => model().clusters[k];
+const clusterOf = (k) => model().clusters.at(k);  // -1, "no segment", is the last one
 const isFolded = (node) => !node.isLeaf && !state.open.has(node.id);
 const childrenOf = (node) => (isFolded(node) ? [] : node.children);
 

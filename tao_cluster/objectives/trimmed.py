@@ -1,0 +1,213 @@
+"""Trimmed clustering: some rows may stay without a cluster, at a constant cost per row."""
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from .._utils.options import Part, name_of, resolve
+from .._utils.threads import check_interrupted
+from ..problem.repeats import content_order
+from .alternating import _fill_empty, spread_seeds
+from .base import Objective
+from .kmeans import KMeans
+from .kmedians import KMedians
+from .kmedoids import KMedoids
+from .spherical import SphericalKMeans
+
+WITH_CENTERS = {
+    "kmeans": KMeans(),
+    "spherical": SphericalKMeans(),
+    "kmedians": KMedians(),
+    "kmedoids": KMedoids(),
+}
+_N_STARTS, _FIRST, _MOST = 10, 10, 300  # starts, and updates of centres: of each, and of the best
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Trimmed(Part, Objective):
+    """Another objective, with a share of the rows left without a cluster where that saves most.
+
+    A leaf can have the label -1, "no segment". Each of its rows costs a constant price, whatever
+    its distances. The free clustering is trimmed k-means (Cuesta-Albertos, Gordaliza & Matran,
+    1997): it leaves out the rows that are farthest from their centres, at most the given share of
+    the weight. The price is the largest distance of the other rows to their centres.
+
+    The share limits the tree, too. If a tree leaves out more, `fit` repeats the search with a
+    higher price, up to five times. If that is not enough, the leaves whose rows cost least in a
+    cluster get that cluster. The reported costs have the original price, for the tree and for the
+    free clustering. Percentages therefore compare both at the same price per row left out.
+
+    Only :class:`tao_cluster.TAOClustering` in memory supports it. The number of clusters and
+    `cluster_centers_` do not include "no segment". `tree_` itself numbers the labels of its leaves
+    from 0; there, the number `n_clusters` stands for -1. After `fit`, `trimmed_share_` is the share
+    of the weight of the rows without a cluster, and `trimming_price_` is the price.
+
+    Parameters
+    ----------
+    objective : {"kmeans", "spherical", "kmedians", "kmedoids"} or Objective, default="kmeans"
+        The cost of the rows in clusters. It must be a sum over rows with centres.
+    share : float in [0, 0.5), default=0.05
+        Largest share of the weight of the rows that the tree leaves without a cluster.
+    price : float > 0, optional
+        Cost of a row of weight 1 without a cluster. By default, it follows from the share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tao_cluster import TAOClustering
+    >>> from tao_cluster.objectives import Trimmed
+    >>> X = np.array([[0.0], [1.0], [2.0], [20.0], [21.0], [22.0], [23.0], [24.0], [25.0], [900.0]])
+    >>> TAOClustering(2, objective=Trimmed(share=0.1), random_state=0).fit(X).labels_.tolist()
+    [1, 1, 1, 0, 0, 0, 0, 0, 0, -1]
+    """
+
+    objective: Any = "kmeans"
+    share: float = 0.05
+    price: float | None = None
+    trims: ClassVar[bool] = True
+    _constraints: ClassVar[dict] = {
+        "objective": [StrOptions(set(WITH_CENTERS)), HasMethods(["prepare", "distances"]), type],
+        "share": [Interval(Real, 0, 0.5, closed="left")],
+        "price": [None, Interval(Real, 0, None, closed="neither")],
+    }
+    _named_parts: ClassVar[dict] = {"objective": WITH_CENTERS}
+
+    def __post_init__(self):
+        super().__post_init__()
+        base = self.geometry
+        if base.explains_labels or base.trims or not base.is_sum or base.free_labels is not None:
+            raise ValueError(
+                f"Trimmed needs an objective with centres whose cost is a sum over rows, such as "
+                f"'kmeans'; {name_of(base)} is not."
+            )
+
+    @property
+    def geometry(self):  # type: ignore[override]
+        """The objective that rows in clusters have."""
+        return resolve(self.objective, WITH_CENTERS, Objective)
+
+    @property
+    def can_perturb_rows(self):  # type: ignore[override]
+        """Whether a row plus a little noise is a valid row."""
+        return self.geometry.can_perturb_rows
+
+    @property
+    def in_threads(self):  # type: ignore[override]
+        """The method `in_threads` of the other objective."""
+        return self.geometry.in_threads
+
+    def reference(self, n_clusters, random_state):
+        """Return the estimator of the other objective."""
+        return self.geometry.reference(n_clusters, random_state)
+
+    def prepare(self, X):
+        """Check X as the other objective does."""
+        return self.geometry.prepare(X)
+
+    # After `settled`, the last of the centres stands for "no cluster". It has no place in space.
+
+    def distances(self, data, centers):
+        """Return the distances to all centres but the last, and the price: array (n, k + 1)."""
+        own = self.geometry.distances(data, centers[:-1])
+        return np.column_stack([own, np.full(len(own), self.price)])
+
+    def update_centers(self, data, labels, weight, centers):
+        """Return optimal centres of the rows in clusters; the last row stays."""
+        is_kept, k = labels < len(centers) - 1, len(centers) - 1
+        terms = (np.where(is_kept, labels, 0), np.where(is_kept, weight, 0.0), centers[:k])
+        return np.vstack([self.geometry.update_centers(data, *terms), centers[k:]])
+
+    def value(self, data, labels, weight, centers):
+        """Return the cost of the rows in clusters, plus the price of the others."""
+        is_kept = labels < len(centers) - 1
+        terms = (np.where(is_kept, labels, 0), np.where(is_kept, weight, 0.0), centers[:-1])
+        return self.geometry.value(data, *terms) + self.price * float(weight[~is_kept].sum())
+
+    def settled(self, data, weight, centers):
+        """Return the objective with its price at some centres, and the centres with one more row.
+
+        Parameters
+        ----------
+        data : result of `prepare`
+        weight : float64 array of shape (n,)
+        centers : float64 array of shape (k, m)
+        """
+        own, _ = _nearest(self.geometry, data, centers)
+        price = self._limit(own, weight)
+        if price == 0:
+            price = own.min(where=own > 0, initial=np.inf)
+            price = price if price < np.inf else 1.0
+        is_far = own > price if (own > price).any() else own == own.max()
+        far = np.where(is_far, weight, 0.0)
+        one = np.zeros(len(own), np.intp)
+        place = self.geometry.update_centers(data, one, far, np.zeros((1, centers.shape[1])))
+        return replace(self, price=float(price)), np.vstack([centers, place])
+
+    def concentrated(self, X, data, weight, centers, random_state):
+        """Return the centres of the best trimmed clustering, from several starts.
+
+        One start is the given centres. The seeds of the others are spread as those of k-means++,
+        with distances limited, so that far rows do not attract seeds.
+        """
+        objective, rng = self.geometry, check_random_state(random_state)
+        capped = _Capped(objective, self._limit(_nearest(objective, data, centers)[0], weight))
+        terms = (capped, X, data, weight, len(centers), content_order(X), rng)
+        starts = [centers, *(spread_seeds(*terms) for _ in range(_N_STARTS))]
+        runs = [self._concentrate(data, weight, start, _FIRST) for start in starts]
+        best = min(range(len(runs)), key=lambda i: runs[i][0])
+        return self._concentrate(data, weight, runs[best][1], _MOST)[1]
+
+    def _concentrate(self, data, weight, centers, max_iter):
+        """Alternate between the rows to keep, their clusters, and the centres.
+
+        Returns the cost and the centres.
+        """
+        best = np.inf, centers
+        for _ in range(max_iter):
+            check_interrupted()
+            own, labels = _nearest(self.geometry, data, centers)
+            kept = np.where(own <= self._limit(own, weight), weight, 0.0)
+            cost = float(kept @ own) + (self.price or 0.0) * float((weight - kept).sum())
+            if not cost < best[0] * (1 - _ROUNDING):
+                break
+            best = cost, centers
+            labels = _fill_empty(labels, own, kept, len(centers))
+            centers = self.geometry.update_centers(data, labels, kept, centers)
+        return best
+
+    def _limit(self, own, weight):
+        """Return the least distance beyond which rows have at most the share of the weight."""
+        if self.price is not None:
+            return self.price
+        order = np.argsort(own, kind="stable")
+        beyond = np.append(np.cumsum(weight[order][::-1])[::-1][1:], 0.0)
+        return own[order[np.argmax(beyond <= self.share * weight.sum() * (1 + _ROUNDING))]]
+
+
+@dataclass(frozen=True)
+class _Capped(Objective):
+    """An objective whose distances are limited; it serves to draw seeds."""
+
+    part: Any
+    most: float
+
+    def distances(self, data, centers):
+        return np.minimum(self.part.distances(data, centers), self.most)
+
+    def prepare(self, X):
+        return self.part.prepare(X)
+
+    def update_centers(self, *terms):
+        return self.part.update_centers(*terms)
+
+
+def _nearest(objective, data, centers):
+    """Return the distance of each row to its nearest centre, and the number of this centre."""
+    distances = objective.distances(data, centers)
+    labels = distances.argmin(axis=1)
+    return distances[np.arange(len(labels)), labels], labels
