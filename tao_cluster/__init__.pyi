@@ -23,6 +23,7 @@ from .comparison import compare
 from .comparison.stability import stability
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
+from .constraints import Constraints
 from .optimize.algorithms import DirectForm, PenaltyMethod
 from .optimize.choose import knee
 from .path import tao_path
@@ -33,6 +34,7 @@ from .tree import Tree
 
 __version__: str
 __all__ = [
+    "Constraints",
     "DirectForm",
     "PenaltyMethod",
     "Schema",

@@ -30,7 +30,7 @@ from ..tree import Tree
 from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
 from ..tree.shape import kept_nodes
-from .simplify import pruned_to
+from .simplify import pruned_to, within_limits
 from .tree_step import Routed, TreeStep
 
 # A fit optimises the tree at these shares of its lambda, one after the other.
@@ -205,7 +205,8 @@ class Evaluator:
         """Return an evaluator over the rows of a problem, with the node solver of the settings."""
         solver = capped.bind(settings.direct_solver, problem.X, settings.max_features)
         view, size = kernel_arrays(problem.X), problem.leaf_size
-        step = TreeStep(view, solver, settings.n_jobs, leaf_size=size)
+        terms = {"leaf_size": size, "limits": problem.limits}
+        step = TreeStep(view, solver, settings.n_jobs, **terms)
         return cls(problem, settings, step, history, **further)
 
     @classmethod
@@ -315,7 +316,10 @@ class Evaluator:
         settings = self.settings
         return (
             leaves if settings.most_leaves is None else settings.most_leaves,
-            depth if settings.most_depth is None else settings.most_depth,
+            min(
+                depth if settings.most_depth is None else settings.most_depth,
+                getattr(self.problem.limits, "max_depth", None) or np.inf,
+            ),
         )
 
     def single_features(self, state):
@@ -384,6 +388,8 @@ class Evaluator:
             terms = (self.step.view, problem.leaf_size, self.step.n_jobs)
             rows = np.arange(problem.n_rows)
             tree, leaf_of_row = without_small_leaves(tree, rows, leaf_of_row, *terms)
+        if problem.limits is not None and problem.limits.are_structural:
+            tree, leaf_of_row = within_limits(self, tree, leaf_of_row)
         labels = tree.leaf_label[leaf_of_row]
         centers = problem.objective.update_centers(
             self._data, labels, problem.weight, problem.free.centers
