@@ -4,6 +4,7 @@ A *descent* alternates passes of Tree Alternating Optimization over the tree wit
 centres. The direct form, the penalty method and the searches over structures all use it.
 """
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from ..initial_trees.builders import (
     small_cart_trees,
     small_trees,
 )
+from ..initial_trees.cart import rooted_cart_tree
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.copies import with_noisy_copies
@@ -557,7 +559,15 @@ def approach(search, state, lambda_):
 def starting_trees(search, random_state):
     """Yield the initial trees of a fit, pruned to the maximum number of leaves of the settings."""
     most_leaves = search.settings.max_leaves
-    for tree in initial_trees(search.problem, search.settings, random_state):
+    trees, limits = initial_trees(search.problem, search.settings, random_state), None
+    if search.settings.parameters["init"] == "auto":
+        limits = search.problem.limits
+    if limits is not None and (limits.first is not None or limits.max_depth is not None):
+        shallow = int(search.problem.n_clusters - 1).bit_length() + 1
+        depths = {limits.max_depth, min(shallow, limits.max_depth or shallow)}
+        found = (rooted_cart_tree(search.problem, limits, each) for each in sorted(depths, key=str))
+        trees = itertools.chain(trees, found)
+    for tree in filter(None, trees):
         is_large = most_leaves is not None and tree.n_leaves > most_leaves
         yield search.start_from(
             pruned_to(search, search.evaluate(tree), most_leaves) if is_large else tree
