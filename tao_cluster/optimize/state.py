@@ -391,7 +391,10 @@ class Evaluator:
             rows = np.arange(problem.n_rows)
             tree, leaf_of_row = without_small_leaves(tree, rows, leaf_of_row, *terms)
         if problem.limits is not None and problem.limits.are_structural:
+            before, most = tree, self.settings.max_leaves or np.inf
             tree, leaf_of_row = within_limits(self, tree, leaf_of_row)
+            if tree is not before and tree.n_leaves > most:
+                return self.evaluate(pruned_to(self, self.evaluate(tree, leaf_of_row), most))
         labels = tree.leaf_label[leaf_of_row]
         centers = problem.objective.update_centers(
             self._data, labels, problem.weight, problem.free.centers
@@ -559,15 +562,16 @@ def approach(search, state, lambda_):
 def starting_trees(search, random_state):
     """Yield the initial trees of a fit, pruned to the maximum number of leaves of the settings."""
     most_leaves = search.settings.max_leaves
-    trees, limits = initial_trees(search.problem, search.settings, random_state), None
-    if search.settings.parameters["init"] == "auto":
-        limits = search.problem.limits
-    if limits is not None and (limits.first is not None or limits.max_depth is not None):
+    trees = initial_trees(search.problem, search.settings, random_state)
+    limits, init = search.problem.limits, search.settings.parameters["init"]
+    has_root = limits is not None and not limits.first is limits.max_depth is None
+    if has_root and isinstance(init, str) and init == "auto":
         shallow = int(search.problem.n_clusters - 1).bit_length() + 1
         depths = {limits.max_depth, min(shallow, limits.max_depth or shallow)}
         found = (rooted_cart_tree(search.problem, limits, each) for each in sorted(depths, key=str))
         trees = itertools.chain(trees, found)
     for tree in filter(None, trees):
+        tree = tree if limits is None else search.evaluate(tree).tree
         is_large = most_leaves is not None and tree.n_leaves > most_leaves
         yield search.start_from(
             pruned_to(search, search.evaluate(tree), most_leaves) if is_large else tree
