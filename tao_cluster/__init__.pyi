@@ -25,6 +25,7 @@ from . import tree as tree
 from .columns.schema import Schema
 from .comparison import compare
 from .comparison.stability import stability
+from .constraints import Constraints
 from .description import describe
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
@@ -41,6 +42,7 @@ from .tree import Tree
 
 __version__: str
 __all__ = [
+    "Constraints",
     "DirectForm",
     "PenaltyMethod",
     "Schema",

@@ -4,6 +4,7 @@ import copy
 import functools
 from dataclasses import replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -285,6 +286,7 @@ class TreeClustering(
     """
 
     min_samples_leaf: int | float = 1
+    constraints: Any = None
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None, embedding=None):
@@ -356,12 +358,21 @@ class TreeClustering(
             tested = scaling.apply(rows.X)
             if space is rows.X:
                 space, reference = tested, scaling.apply_to_reference(reference)
+        limits = None
+        if self.constraints is not None:
+            limits = self.constraints.limits(X, rows.X, inputs.n_clusters)
+        if limits is not None and limits.grids:
+            lines = limits.on_lines(rows.X)
+            tested = lines if scaling is None else scaling.apply(lines)
         held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
         terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
         size = LeafSize.from_parameter(self.min_samples_leaf, rows.weight, rows.counts)
         options = {"held_out": held_out, "scaling": scaling, "leaf_size": size, "n_jobs": n_jobs}
+        options["limits"] = limits
         if method.tests_sets:
             options["levels"] = Levels.from_rows(rows.X, display_names(X), tested)
+            if limits is not None and options["levels"] and not inputs.has_embedding:
+                options["unperturbed"] = ((), options["levels"].columns)
         try:
             problem = Problem.from_rows(*terms, self.random_state, **options)
         except InvalidRowsError as error:
@@ -412,9 +423,13 @@ class TreeClustering(
         """
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
+        limits = problem.limits
         if problem.scaling is not None and not result.is_in_units:
-            scales = (problem.scaling, problem.X, rows.X)
+            lines = rows.X if limits is None else limits.on_lines(rows.X)
+            scales = (problem.scaling, problem.X, lines)
             tree, leaves = in_units_of(tree, *scales, leaves, n_jobs)
+        if limits is not None:
+            tree = limits.on_grid(tree)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
         node_rows = tree.node_counts(rows.expand(leaves)[inputs.present]).astype(np.int64)
         stds, sides = stds_and_sides(tree, view, leaves, problem.weight, n_jobs)

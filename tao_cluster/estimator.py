@@ -14,6 +14,7 @@ from ._utils.matrices import checked_array
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
 from .base import LEAF_SIZES, TreeClustering, on_snapshot
+from .constraints import Constraints
 from .initial_trees.builders import NAMES
 from .optimize.algorithms import SPLIT_KINDS, AxisAligned, DirectForm, Oblique, PenaltyMethod
 from .optimize.fit import Method
@@ -37,6 +38,7 @@ _CONSTRAINTS = {
     "validation": [None, Interval(RealNotInt, 0, 1, closed="neither"), "array-like"],
     "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
     "min_samples_leaf": LEAF_SIZES,
+    "constraints": [None, Constraints],
     "algorithm": [StrOptions(set(ALGORITHMS)), DirectForm, PenaltyMethod, type],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
@@ -133,6 +135,8 @@ class TAOClustering(TreeClustering):
     min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
         Minimum size of each leaf: a number of rows of positive weight (int), or a share of their
         total weight (float). If a sample finds the tree, all rows still count.
+    constraints : Constraints, optional
+        Which columns tests may use, and how often and where; see :class:`Constraints`.
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Dissimilarity of a row and a centre: squared Euclidean, cosine, L1, or Euclidean distance
@@ -307,6 +311,7 @@ class TAOClustering(TreeClustering):
         max_cost_increase=None,
         validation=None,
         min_samples_leaf=1,
+        constraints=None,
         objective="kmeans",
         split="oblique",
         standardize=False,
@@ -325,6 +330,7 @@ class TAOClustering(TreeClustering):
         self.max_cost_increase = max_cost_increase
         self.validation = validation
         self.min_samples_leaf = min_samples_leaf
+        self.constraints = constraints
         self.objective = objective
         self.split = split
         self.standardize = standardize

@@ -24,6 +24,7 @@ from .columns.decide import Options, decide
 from .columns.names import level_name
 from .columns.readers import Level
 from .columns.schema import NA_VALUES, Schema, SchemaError
+from .columns.steps import columns_of, raw_input
 from .columns.table_reader import TableReader, output_name
 from .columns.view import raw_view
 from .estimator import TAOClustering
@@ -223,6 +224,16 @@ class TablePipeline(Pipeline):
     def decisions_(self):
         """The decisions as a DataFrame with one row per column of the raw table."""
         return self.schema_.table
+
+    def _fit(self, *args, **options):
+        """Fit all steps but the last, and tell the last one the raw column behind each feature."""
+        Z = super()._fit(*args, **options)
+        if getattr(self.steps[-1][1], "constraints", None) is not None:
+            steps = self.steps[:-1]
+            n_raw, names = raw_input(steps)
+            columns = columns_of(steps, n_raw)
+            Z.attrs["raw_columns"] = [names[column.source.column] for column in columns], columns
+        return Z
 
     def predict(self, X, **parameters):
         """Return the cluster of each row: array of shape (n,).

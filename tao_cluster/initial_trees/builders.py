@@ -398,7 +398,7 @@ def in_turn(depth, further=()):
     return InTurn([Centroids(depth), Bisecting(depth), *further])
 
 
-def axis_aligned(max_leaves):
+def axis_aligned(max_leaves, max_depth=None):
     """Alternate between axis-aligned builders, each of which is best on some data; ExKMC is first.
 
     Trees with fewer leaves than `max_leaves`, such as ExShallow's with one leaf per cluster, are
@@ -406,7 +406,7 @@ def axis_aligned(max_leaves):
     with 1500 random rows in 100 clusters the cost increase is 21 % with it and 26 to 28 % without.
     With many rows or clusters Kauri would take longer than everything else; see :func:`adapted`.
     """
-    builders = [ExKMC(max_leaves=max_leaves), GREEDY["exshallow"], Cart(max_leaves)]
+    builders = [ExKMC(max_leaves=max_leaves), GREEDY["exshallow"], Cart(max_leaves, max_depth)]
     if max_leaves >= _LARGE:
         builders.append(Kauri(max_leaves=max_leaves))
     return InTurn(builders)
@@ -495,6 +495,9 @@ def initial_trees(problem, settings, random_state):
     builder = adapted(copy.copy(settings.start), problem)
     builders = itertools.repeat(builder, _most_trees(builder, settings))
     is_raw = builder.in_raw_units and problem.scaling is not None
+    if isinstance(builder, Given) and problem.limits is not None:
+        tree = problem.scaling.scaled_tree(builder.tree) if is_raw else builder.tree
+        builders, is_raw = [Given(problem.limits.narrowed_tree(tree))], False
     for tree in built(problem, builders, check_random_state(random_state)):
         if not settings.is_oblique and not is_axis_aligned(tree):
             raise ValueError(

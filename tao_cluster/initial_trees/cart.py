@@ -7,11 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
+from .._utils.matrices import as_array, spaced_rows
 from .._utils.options import Part
-from ..tree import Tree
+from ..tree import Split, Tree
+from ..tree.growth import grow_breadth_first
 
 __all__ = ["Cart", "cart_tree", "from_sklearn"]
 
+_N_CUTS, _MOST_ROWS, _MOST_COLUMNS = 16, 3000, 12  # of first tests that are tried
 _LIMITS = ("min_samples_leaf", "min_weight_fraction_leaf")  # names for a number and a share
 
 # scikit-learn's trees convert X to float32 and treat values that differ by less than 1e-7 as equal.
@@ -89,6 +92,66 @@ def cart_trees(
     X, power = _in_float32(X)
     cart.fit(X, labels, sample_weight=sample_weight)
     return [_rescaled(from_sklearn(cart, 2 * size - 1), power) for size in sizes]
+
+
+def rooted_cart_tree(problem, limits, depth):
+    """Return the best of several trees whose first test is given, with CART trees on both sides.
+
+    CART chooses its first test without regard to those below it, which loses much if the depth is
+    limited or the column of the first test is given. First tests are cuts at quantiles of some
+    columns. The tree with the largest weight of rows in leaves of their own free cluster is chosen.
+
+    Parameters
+    ----------
+    problem : Problem
+    limits : SplitLimits
+    depth : int, optional, the maximum depth of the tree
+
+    Returns
+    -------
+    Tree, or None if all columns are constant
+    """
+    X, labels, weight = problem.X, problem.free.labels, problem.weight
+    n_leaves = problem.n_clusters
+    rows = spaced_rows(len(labels), _MOST_ROWS)
+    X, labels, weight = X[rows], labels[rows], weight[rows]
+    columns = limits.first_columns
+    if limits.first is None:
+        forest = cart_tree(X, labels, 4 * n_leaves, weight)
+        columns = forest.used_features[:_MOST_COLUMNS]
+    best, most = None, -1.0
+    for j in columns.tolist():
+        values = as_array(X[:, [j]])[:, 0]
+        cuts = np.quantile(values, np.arange(1, _N_CUTS) / _N_CUTS, method="inverted_cdf")
+        for threshold in np.unique(cuts[cuts < values.max()]).tolist():
+            sides, hits = [], 0.0
+            for side in map(np.flatnonzero, (values <= threshold, values > threshold)):
+                own = (X[side], labels[side])
+                largest = np.bincount(own[1], weight[side]).argmax()
+                below = Tree.single_leaf(largest, X.shape[1])
+                if depth is None or depth > 1:
+                    options = {"max_depth": depth and depth - 1}
+                    below = cart_tree(*own, max(2, n_leaves), weight[side], **options)
+                hits += weight[side][below.predict(own[0]) == own[1]].sum()
+                sides.append(below)
+            if hits > most:
+                best, most = (Split.from_feature(j, threshold), *sides), hits
+    return None if best is None else _joined(*best)
+
+
+def _joined(split, *sides):
+    """Return the tree with a first test and two subtrees, which are Trees."""
+
+    def part(item):
+        if item is None:
+            return (split, *((side, 0) for side in sides))
+        tree, node = item
+        if tree.children_left[node] < 0:
+            return tree.leaf_label[node]
+        children = tree.children_left[node], tree.children_right[node]
+        return (Split.from_tree(tree, node), *((tree, child) for child in children))
+
+    return grow_breadth_first(None, part, sides[0].n_features)
 
 
 def _rescaled(tree, power):

@@ -9,6 +9,8 @@ A data row goes left if and only if its code of the feature is at most the bin.
 - `cost`: float64 array of shape (n, k), the weighted cost of each row in each cluster.
 - `units`, `least`: units of each row, and the minimum sum of units on either side of a new test.
   `units` is empty if there is no minimum.
+- `rules`: the user's column of each feature (empty if tests are not limited), the column of the
+  first test or -1, and the maximum number of tests per column.
 
 No kernel draws random numbers, and each runs in one thread over the rows in their order, so that
 its sums are reproducible. If tests are equally good, the one of the lowest feature is chosen, and
@@ -109,7 +111,7 @@ def _leaf_below(nodes, code, node):
 
 
 @jit
-def one_pass(nodes, order, span, codes, first, cost, price, units, least):
+def one_pass(nodes, order, span, codes, first, cost, price, units, least, rules):
     """Run one pass of Tree Alternating Optimization, bottom-up, with the best test per node.
 
     Leaves get the label of least cost. A test that saves no more than `price` is replaced by one
@@ -121,7 +123,7 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
         The new tree. Nodes of removed subtrees are still in the array; see :func:`routed`.
     changed : bool
     """
-    nodes, changed = nodes.copy(), False
+    nodes, changed, left = nodes.copy(), False, remaining(nodes, rules)
     sums, total = np.empty(first[-1]), np.empty(cost.shape[1])
     # In the order of `order`, so that those of a node are contiguous: the bins of each row, and its
     # cost in the subtree of the current node that it goes to, and in the other one.
@@ -141,12 +143,17 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
         n_left, bins = span[here[LEFT], 1] - start, ordered[start:stop]
         all_left = _sum_differences(nodes, here, rows, n_left, bins, cost, first, sums, own, other)
         low, high = _allowed_bins(rows, codes, first, units, least)
+        close(node, here, left, rules, first, high)
         value, feature, bin_, is_flipped = _best_test(all_left, first, sums, low, high)
-        is_removed = feature < 0 or min(0.0, all_left) - value <= price
+        is_needed = node == 0 and rules[1] >= 0 and nodes.shape[0] > 3
+        if is_needed and feature < 0:
+            continue
+        is_removed = not is_needed and (feature < 0 or min(0.0, all_left) - value <= price)
         if is_removed:  # all rows go to one side
             feature, bin_, is_flipped = 0, 255 if all_left <= 0.0 else -1, False
         _change_sides(n_left, bins, feature, bin_, is_flipped, own, other)
         changed |= is_removed or is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
+        count(here[FEATURE], feature, is_removed, left, rules)
         if is_removed:
             kept = here[LEFT] if all_left <= 0.0 else here[RIGHT]
             for q in range(5):
@@ -156,6 +163,39 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least):
         if is_flipped:
             here[LEFT], here[RIGHT] = here[RIGHT], here[LEFT]
     return nodes, changed
+
+
+@jit
+def remaining(nodes, rules):
+    """Return how many further tests each of the user's columns may have: int64 array."""
+    group, _, most = rules
+    left = np.full(group.max() + 1 if group.shape[0] > 0 else 0, most)
+    for node in range(nodes.shape[0]):
+        if nodes[node, LEFT] >= 0 and group.shape[0] > 0:
+            left[group[nodes[node, FEATURE]]] -= 1
+    return left
+
+
+@jit
+def close(node, test, left, rules, first, high):
+    """Set `high` so that no cut of a feature is left that a new test of a node may not use.
+
+    `test` is the node in the array of the tree, and `left` is the result of :func:`remaining`.
+    """
+    group, required, _ = rules
+    own = group[test[FEATURE]] if group.shape[0] > 0 and test[LEFT] >= 0 else -1
+    for f in range(group.shape[0]):
+        is_other = node == 0 and required >= 0 and group[f] != required
+        if is_other or (left[group[f]] <= 0 and group[f] != own):
+            high[f] = first[f]
+
+
+@jit
+def count(old, new, is_removed, left, rules):
+    """Update `left` after the test of one feature was replaced by that of another, or removed."""
+    if rules[0].shape[0] > 0:
+        left[rules[0][old]] += 1
+        left[rules[0][new]] -= not is_removed
 
 
 @jit
@@ -297,15 +337,16 @@ def most_saved(rows, cost):
 
 
 @jit
-def best_cut(rows, codes, first, cost, units, least):
+def best_cut(rows, codes, first, cost, units, least, node, leaf, left, rules):
     """Return the cut of a leaf that saves most if each side gets its best label.
 
-    `rows` are the rows of the leaf. The result is (saving, feature, bin, label to the left, label
+    `rows` are the rows of the leaf; for the further arguments see :func:`close`. The result is (saving, feature, bin, label to the left, label
     to the right).
     """
     n_clusters = cost.shape[1]
     total, sums = np.empty(n_clusters), np.empty((256, n_clusters))
     low, high = _allowed_bins(rows, codes, first, units, least)
+    close(node, leaf, left, rules, first, high)
     own = _cheapest(rows, cost, total)
     best = (0.0, np.int64(-1), np.int64(0), own, own)
     for f in range(first.shape[0] - 1):
@@ -333,13 +374,14 @@ def best_cut(rows, codes, first, cost, units, least):
 
 
 @jit
-def shrunk(nodes, order, span, codes, cost, most_leaves, price):
+def shrunk(nodes, order, span, codes, cost, most_leaves, price, keeps_root):
     """Return a tree without the tests that save least, the weakest first.
 
     Tests are removed until at most `most_leaves` leaves are left and each test saves more than
     `price`. A test saves by how much the cost would rise if all its rows went one way. A removal
     only changes the savings of the tests above and below it. At a test above, only those rows are
-    looked at again that would reach the removed test after going to their other side.
+    looked at again that would reach the removed test after going to their other side. With
+    `keeps_root`, the first test is removed last.
 
     Returns
     -------
@@ -348,7 +390,7 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price):
     """
     nodes, order, span = nodes.copy(), order.copy(), span.copy()
     n_nodes, own, spare = nodes.shape[0], np.empty(codes.shape[0]), np.empty_like(order)
-    parent, level, below = np.full(n_nodes, -1), _levels(nodes), np.empty(n_nodes, np.int64)
+    parent, level, below = np.full(n_nodes, -1), levels(nodes), np.empty(n_nodes, np.int64)
     # By how much the cost rises if all rows of a node go to the left or to the right.
     rises, is_below = np.full((n_nodes, 2), np.inf), np.zeros(n_nodes, np.bool_)
     # At each level, the leaf that a row would reach from the other side of its test there.
@@ -356,8 +398,8 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price):
     terms = (nodes, order, span, codes, cost, own, level, there)
     _fill_rises(0, terms, spare, parent, below, rises)
     while n_nodes > 1:
-        weakest, side = 0, 0
-        for node in range(nodes.shape[0]):
+        weakest, side = int(keeps_root and n_nodes > 3), 0
+        for node in range(weakest, nodes.shape[0]):
             for q in range(2):
                 if rises[node, q] < rises[weakest, side]:
                     weakest, side = node, q
@@ -383,7 +425,7 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price):
 
 
 @jit
-def _levels(nodes):
+def levels(nodes):
     """Return the level of each node of a tree whose parents come before children; 0 is the root."""
     level = np.zeros(nodes.shape[0], np.int64)
     for node in range(nodes.shape[0]):
@@ -473,7 +515,9 @@ def _change_of_rise(node, side, changed, is_below, terms):
 
 
 @jit
-def joint_pass(nodes, order, span, codes, first, values, n_clusters, least_gain, units, least):
+def joint_pass(
+    nodes, order, span, codes, first, values, n_clusters, least_gain, units, least, rules
+):
     """Run one bottom-up pass that compares tests at the centres that each test leads to.
 
     A pass of Tree Alternating Optimization compares tests at fixed centres. A test that moves many
@@ -495,7 +539,7 @@ def joint_pass(nodes, order, span, codes, first, values, n_clusters, least_gain,
     nodes : int64 array of shape (n_nodes, 5)
     changed : bool
     """
-    nodes, changed = nodes.copy(), False
+    nodes, changed, left = nodes.copy(), False, remaining(nodes, rules)
     sides, sums = np.empty((codes.shape[0], 2), np.int64), np.zeros((n_clusters, WIDTH))
     for row in range(codes.shape[0]):
         _add(sums[nodes[_leaf_below(nodes, codes[row], 0), LABEL]], values[row], 1.0)
@@ -510,9 +554,11 @@ def joint_pass(nodes, order, span, codes, first, values, n_clusters, least_gain,
                 _add(sums[sides[row, 0]], values[row], -1.0)
                 _add(sums[sides[row, 1]], values[row], 1.0)
         low, high = _allowed_bins(rows, codes, first, units, least)
+        close(node, test, left, rules, first, high)
         terms = (values, sides, sums, least_gain, low, high)
         feature, bin_, is_flipped = _best_joint_test(test, rows, codes, first, *terms)
         changed |= is_flipped or feature != test[FEATURE] or bin_ != test[BIN]
+        count(test[FEATURE], feature, False, left, rules)
         test[FEATURE], test[BIN] = feature, bin_
         if is_flipped:
             test[LEFT], test[RIGHT] = test[RIGHT], test[LEFT]

@@ -96,6 +96,8 @@ class Sketch:
     units : float64 array of shape (n,)
         Units of each row; empty if leaves have no minimum size.
     least : float, minimum sum of the units of a leaf
+    rules : tuple, limits of the tests; see :mod:`.axis_kernels`
+    most_depth : float, maximum depth of leaves
     most_passes : float
         Number of passes over the sketch after which no further regrowth begins.
     """
@@ -109,6 +111,8 @@ class Sketch:
     most_leaves: int
     units: np.ndarray
     least: float
+    rules: tuple
+    most_depth: float
     most_passes: float = np.inf
     n_passes: float = field(default=0, init=False)  # passes over the rows so far
 
@@ -134,8 +138,12 @@ class Sketch:
         price = lambda_ + _NOISE * problem.free.inertia
         size = problem.leaf_size
         units, least = (np.empty(0), 0.0) if size is None else (size.units, size.least)
-        terms = (binned.first, binned.highest, columns, price, most_leaves, units, least)
-        return cls(problem, codes, *terms)
+        limits, rules = problem.limits, (np.empty(0, np.int64), -1, 0)
+        if limits is not None and limits.are_structural:
+            required = -1 if limits.first is None else limits.first
+            rules = (limits.group[columns], required, limits.max_tests or np.iinfo(np.int32).max)
+        terms = (binned.first, binned.highest, columns, price, most_leaves, units, least, rules)
+        return cls(problem, codes, *terms, getattr(limits, "max_depth", None) or np.inf)
 
     @cached_property
     def unit(self):
@@ -240,7 +248,8 @@ class Sketch:
         while n_passes is None or n_passes > 0:
             self.n_passes += 1
             terms = (self.codes, self.first, state.cost, self.price, self.units, self.least)
-            nodes, changed = kernels.one_pass(state.nodes, state.order, state.span, *terms)
+            terms = (state.order, state.span, *terms, self.rules)
+            nodes, changed = kernels.one_pass(state.nodes, *terms)
             if not changed:
                 break
             state = self.evaluate(nodes, state)
@@ -258,7 +267,7 @@ class Sketch:
         self.n_passes += 1 + max(1, state.cost.shape[1] // _CUT_CLUSTERS)
         nodes = self._expanded(state, self.most_leaves + n_more)
         state = self.descended(self.evaluate(nodes, state), 1)
-        terms = (self.codes, state.cost, self.most_leaves, self.price)
+        terms = (self.codes, state.cost, self.most_leaves, self.price, self.rules[1] >= 0)
         nodes = kernels.shrunk(state.nodes, state.order, state.span, *terms)
         return self.descended(self.evaluate(nodes, state))
 
@@ -272,14 +281,22 @@ class Sketch:
         nodes = np.full((max(n, 2 * most_leaves - 1), 5), -1)
         nodes[:n] = state.nodes
         rows = {leaf: state.order[slice(*state.span[leaf])] for leaf in fresh}
+        (group, *_), left = self.rules, kernels.remaining(nodes, self.rules)
+        level = dict(enumerate(kernels.levels(state.nodes).tolist()))
         # What a split can save: a bound, or the saving itself once the best cut has been found.
         savings = {}
         while n < len(nodes):
+            fresh = [leaf for leaf in fresh if level[leaf] < self.most_depth]
             savings |= {leaf: kernels.most_saved(rows[leaf], state.cost) for leaf in fresh}
             fresh = []
+            if not savings:
+                break
             node = max(savings, key=savings.get)
-            if node not in cuts:
-                cuts[node] = kernels.best_cut(rows[node], *terms)
+            feature = cuts[node][1] if node in cuts else -1
+            is_used_up = feature >= 0 and len(group) and left[group[feature]] <= 0
+            if node not in cuts or is_used_up:
+                limits = (node, nodes[node], left, self.rules)
+                cuts[node] = kernels.best_cut(rows[node], *terms, *limits)
                 savings[node] = cuts[node][0]
                 continue
             _, feature, bin_, *labels = cuts.pop(node)
@@ -288,6 +305,9 @@ class Sketch:
             fresh, own = [n, n + 1], rows.pop(node)
             nodes[node, :LABEL] = n, n + 1, feature, bin_
             nodes[fresh, LABEL] = labels
+            level[n] = level[n + 1] = level[node] + 1
+            if len(group):
+                left[group[feature]] -= 1
             goes_left = self.codes[own, feature] <= bin_
             rows[n], rows[n + 1] = own[goes_left], own[~goes_left]
             n += 2
@@ -323,10 +343,14 @@ class Sketch:
 
     def _redrawn(self, nodes, tests, rng):
         """Replace some tests by random features, with thresholds at values of random rows."""
-        varied = np.flatnonzero(np.diff(self.first) > 1)
+        varied, left = np.flatnonzero(np.diff(self.first) > 1), kernels.remaining(nodes, self.rules)
         for _ in range(rng.randint(1, _MOST_REDRAWN + 1)):
             node, feature = tests[rng.randint(len(tests))], varied[rng.randint(len(varied))]
-            row = rng.randint(len(self.codes))
+            row, high = rng.randint(len(self.codes)), self.first[1:].copy()
+            kernels.close(node, nodes[node], left, self.rules, self.first, high)
+            if high[feature] == self.first[feature]:  # the test may not use this feature
+                continue
+            kernels.count(nodes[node, FEATURE], feature, False, left, self.rules)
             nodes[node, FEATURE], nodes[node, BIN] = feature, self.codes[row, feature]
         return nodes
 
@@ -347,7 +371,7 @@ class Sketch:
         while True:
             self.n_passes += _JOINT * max(1, problem.n_clusters // _JOINT_CLUSTERS)
             terms = (self._values, problem.n_clusters, LEAST_PROGRESS * abs(state.value))
-            terms = (self.codes, self.first, *terms, self.units, self.least)
+            terms = (self.codes, self.first, *terms, self.units, self.least, self.rules)
             nodes, changed = kernels.joint_pass(state.nodes, state.order, state.span, *terms)
             other = self.descended(self.evaluate(nodes, state)) if changed else state
             if not is_less(other.value, state.value):

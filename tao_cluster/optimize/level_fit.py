@@ -84,11 +84,13 @@ class WiderTable:
     def __init__(self, problem, settings, on_record=None):
         self._ranked = problem.levels.ranked(problem)
         columns, X = problem.levels.columns, self._ranked.widened(problem.X)
-        of_space = columns if problem.space is problem.X else ()
-        plain = replace(problem, levels=None)
+        of_space = columns if problem.space is problem.X else problem.unperturbed[1]
+        plain, limits = replace(problem, levels=None), problem.limits
         self.narrow_problem = replace(plain, unperturbed=(columns, of_space))
         ranks = np.arange(problem.X.shape[1], X.shape[1])
-        self.problem = replace(plain, X=X, unperturbed=(np.append(columns, ranks), of_space))
+        limits = limits and limits.widened([owner.columns[0] for owner in self._ranked.owners])
+        unperturbed = (np.append(columns, ranks), of_space)
+        self.problem = replace(plain, X=X, unperturbed=unperturbed, limits=limits)
         solver = LevelSets(problem.levels, settings.direct_solver)
         settings = replace(settings, solver=solver, direct_solver=solver)
         self.search = Evaluator.over(problem, settings, History.with_callback(on_record))

@@ -155,10 +155,13 @@ class Settings:
         """
         kind = resolve(parameters["split"], SPLIT_KINDS)
         objective = resolve(parameters["objective"], OBJECTIVES, Objective)
+        max_depth = getattr(parameters["constraints"], "max_depth", None)
         depth_is_given = parameters["depth"] != "auto"
         if objective.explains_labels:  # their number is not known before `fit`
             parameters = {**parameters, "n_clusters": 1}
         parameters = {**parameters, "depth": _resolved_depth(parameters)}
+        if max_depth is not None and max_depth < parameters["depth"]:
+            parameters["depth"], depth_is_given = max_depth, True
         algorithm = resolve(parameters["algorithm"], ALGORITHMS)
         if parameters["algorithm"] == "published":
             algorithm, kind, parameters["init"] = _published(kind, parameters["init"])
@@ -204,6 +207,9 @@ class Settings:
             validation=parameters["validation"],
         )
         _check_parts(settings)
+        if parameters["constraints"] is not None:
+            terms = (parameters["n_clusters"], kind.name, algorithm)
+            parameters["constraints"].check_parameters(*terms)
         _check_nothing_is_ignored(settings, parameters)
         _check_sample(max_rows, parameters["n_clusters"])
         return settings
@@ -352,9 +358,10 @@ def _start(parameters, kind, objective, is_capped, max_leaves):
         most_leaves = max_leaves or max_leaves_at(depth)
         if kind.name == "axis":
             most_leaves = max_leaves or max(n_clusters, most_leaves)
-            builder = axis_aligned(most_leaves)
+            max_depth = getattr(parameters["constraints"], "max_depth", None)
+            builder = axis_aligned(most_leaves, max_depth)
             if objective.explains_labels:
-                builder = Cart(max_leaves or max_leaves_at(depth))
+                builder = Cart(max_leaves or max_leaves_at(depth), max_depth)
         else:
             # Other trees than those of CART lose more when their tests lose features.
             has_cart = objective.explains_labels or is_capped

@@ -4,6 +4,7 @@ A *descent* alternates passes of Tree Alternating Optimization over the tree wit
 centres. The direct form, the penalty method and the searches over structures all use it.
 """
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from ..initial_trees.builders import (
     small_cart_trees,
     small_trees,
 )
+from ..initial_trees.cart import rooted_cart_tree
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.copies import with_noisy_copies
@@ -30,7 +32,7 @@ from ..tree import Tree
 from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
 from ..tree.shape import kept_nodes
-from .simplify import pruned_to
+from .simplify import pruned_to, within_limits
 from .tree_step import Routed, TreeStep
 
 # A fit optimises the tree at these shares of its lambda, one after the other.
@@ -205,7 +207,8 @@ class Evaluator:
         """Return an evaluator over the rows of a problem, with the node solver of the settings."""
         solver = capped.bind(settings.direct_solver, problem.X, settings.max_features)
         view, size = kernel_arrays(problem.X), problem.leaf_size
-        step = TreeStep(view, solver, settings.n_jobs, leaf_size=size)
+        terms = {"leaf_size": size, "limits": problem.limits}
+        step = TreeStep(view, solver, settings.n_jobs, **terms)
         return cls(problem, settings, step, history, **further)
 
     @classmethod
@@ -315,7 +318,10 @@ class Evaluator:
         settings = self.settings
         return (
             leaves if settings.most_leaves is None else settings.most_leaves,
-            depth if settings.most_depth is None else settings.most_depth,
+            min(
+                depth if settings.most_depth is None else settings.most_depth,
+                getattr(self.problem.limits, "max_depth", None) or np.inf,
+            ),
         )
 
     def single_features(self, state):
@@ -384,6 +390,11 @@ class Evaluator:
             terms = (self.step.view, problem.leaf_size, self.step.n_jobs)
             rows = np.arange(problem.n_rows)
             tree, leaf_of_row = without_small_leaves(tree, rows, leaf_of_row, *terms)
+        if problem.limits is not None and problem.limits.are_structural:
+            before, most = tree, self.settings.max_leaves or np.inf
+            tree, leaf_of_row = within_limits(self, tree, leaf_of_row)
+            if tree is not before and tree.n_leaves > most:
+                return self.evaluate(pruned_to(self, self.evaluate(tree, leaf_of_row), most))
         labels = tree.leaf_label[leaf_of_row]
         centers = problem.objective.update_centers(
             self._data, labels, problem.weight, problem.free.centers
@@ -551,7 +562,16 @@ def approach(search, state, lambda_):
 def starting_trees(search, random_state):
     """Yield the initial trees of a fit, pruned to the maximum number of leaves of the settings."""
     most_leaves = search.settings.max_leaves
-    for tree in initial_trees(search.problem, search.settings, random_state):
+    trees = initial_trees(search.problem, search.settings, random_state)
+    limits, init = search.problem.limits, search.settings.parameters["init"]
+    has_root = limits is not None and not limits.first is limits.max_depth is None
+    if has_root and isinstance(init, str) and init == "auto":
+        shallow = int(search.problem.n_clusters - 1).bit_length() + 1
+        depths = {limits.max_depth, min(shallow, limits.max_depth or shallow)}
+        found = (rooted_cart_tree(search.problem, limits, each) for each in sorted(depths, key=str))
+        trees = itertools.chain(trees, found)
+    for tree in filter(None, trees):
+        tree = tree if limits is None else search.evaluate(tree).tree
         is_large = most_leaves is not None and tree.n_leaves > most_leaves
         yield search.start_from(
             pruned_to(search, search.evaluate(tree), most_leaves) if is_large else tree

@@ -45,6 +45,8 @@ class TreeStep:
         Whether the strength is a penalty per parameter instead of a penalty on ||w||_1.
     leaf_size : LeafSize, optional
         The minimum size of leaves. A test that leaves fewer rows on a side is not accepted.
+    limits : SplitLimits, optional
+        Which columns tests may use.
     """
 
     view: Any
@@ -55,6 +57,7 @@ class TreeStep:
     # at the other nodes.
     unsolved: dict[int, Status | None] = field(default_factory=dict)
     leaf_size: LeafSize | None = None
+    limits: Any = None
     # Hash of the last problem at each node and the resulting split: the same problem has the same
     # result. Hashes are stored, because the problems would take 17 bytes per row and tree level.
     _settled: dict[int, tuple[bytes, Split]] = field(default_factory=dict, init=False)
@@ -65,7 +68,7 @@ class TreeStep:
         The new step shares the record of unsolved nodes, except with a penalty per parameter.
         """
         unsolved = {} if prices_parameters else self.unsolved
-        terms = (self.n_jobs, prices_parameters, unsolved, self.leaf_size)
+        terms = (self.n_jobs, prices_parameters, unsolved, self.leaf_size, self.limits)
         return TreeStep(self.view, solver, *terms)
 
     def fork(self, n_jobs):
@@ -114,11 +117,16 @@ class TreeStep:
         for nodes in rows_of.levels():
             # The nodes below this depth do not change any more in this pass, so the leaves that
             # rows reach below them are final.
-            def update(node):
+            columns = {}
+            if self.limits is not None:
+                columns = self.limits.columns_at(draft.splits, _largest_first(nodes, rows_of))
+
+            def update(node, columns=columns):
                 rows = rows_of[node]
                 goes_left = rows_of.goes_left(node, start.leaf_of_row[rows])
                 below = self._below(draft, node, rows, goes_left, leaf_of_row)
-                split = self._update(draft, node, below, loss, strength, is_judged, has_price)
+                terms = (loss, strength, is_judged, has_price, columns.get(node))
+                split = self._update(draft, node, below, *terms)
                 if split is not None:
                     leaf_of_row[rows] = below.leaves(self._goes_left(node, rows, split))
                 return split
@@ -129,7 +137,7 @@ class TreeStep:
     def _map(self, update, nodes, rows_of):
         """Return {node: update(node)} for some nodes; threads compute it if that is faster."""
         n_rows = sum(len(rows_of[node]) for node in nodes)
-        largest_first = sorted(nodes, key=lambda node: -len(rows_of[node]))
+        largest_first = _largest_first(nodes, rows_of)
         found = map_in_threads(
             update, largest_first, n_threads(self.n_jobs, n_rows, row_size(self.view))
         )
@@ -148,12 +156,14 @@ class TreeStep:
                 leaves[others] = child
         return _Below(rows, goes_left, left, right)
 
-    def _update(self, draft, node, below, loss, strength, is_judged, has_price=True):
+    def _update(self, draft, node, below, loss, strength, is_judged, has_price, columns):
         """Return the new split of a node, or None to keep the old one."""
         old = draft.splits[node]
-        problem, care = self._reduce(draft, node, below, loss, strength)
-        if len(problem.rows) == 0:
-            return _indifferent(old, strength)
+        problem, care = self._reduce(draft, node, below, loss, strength, columns)
+        # Without the first test, the tree would begin with a test that may not be the first one.
+        is_needed = node == 0 and self.limits is not None and self.limits.keeps_root(draft)
+        if len(problem.rows) == 0 or (columns is not None and len(columns) == 0):
+            return None if is_needed or len(problem.rows) else _indifferent(old, strength)
         asked = _digest(problem)
         if self._is_settled(node, asked, old):
             return None
@@ -161,7 +171,7 @@ class TreeStep:
         self._settled[node] = (asked, new)
         if new.same_as(old):
             return None
-        is_kept = not self._is_allowed(node, below.rows, new)
+        is_kept = not self._is_allowed(node, below.rows, new, is_needed)
         if is_judged and not is_kept:
             goes_left = self._goes_left(node, problem.rows, new)
             before = problem.loss(below.goes_left[care]) + has_price * problem.price(old)
@@ -170,13 +180,16 @@ class TreeStep:
             self._settled[node] = (asked, old)
         return None if is_kept else new
 
-    def _is_allowed(self, node, rows, split):
-        """Return whether a test leaves enough rows on both sides, or has no features."""
-        if self.leaf_size is None or len(split.indices) == 0:
-            return True
-        return self.leaf_size.is_met(rows, self._goes_left(node, rows, split))
+    def _is_allowed(self, node, rows, split, is_needed):
+        """Return whether a test leaves enough rows on both sides, or may have no features."""
+        if len(split.indices) == 0 or not (is_needed or self.leaf_size):
+            return not is_needed
+        goes_left = self._goes_left(node, rows, split)
+        if is_needed and (goes_left.all() or not goes_left.any()):
+            return False
+        return self.leaf_size is None or self.leaf_size.is_met(rows, goes_left)
 
-    def _reduce(self, draft, node, below, loss, strength):
+    def _reduce(self, draft, node, below, loss, strength, columns):
         """Return the binary classification problem at a node, and a mask of its rows.
 
         The mask is over ``below.rows``. Rows with the same loss in both children are left out. The
@@ -191,7 +204,7 @@ class TreeStep:
             freed = tuple(map(draft.subtree_parameters, draft.children(node)))
         limit = None if self.leaf_size is None else (self.leaf_size, below.rows)
         terms = (rows, gain > 0, np.abs(gain, out=gain), strength)
-        return NodeProblem(*terms, freed=freed, limit=limit), care
+        return NodeProblem(*terms, features=columns, freed=freed, limit=limit), care
 
     def _helpers(self, node):
         """Return the number of threads that route the rows of a node.
@@ -224,6 +237,11 @@ class _Draft:
         self._tree, self._has_changed = tree, False
         self.splits = {node: Split.from_tree(tree, node) for node in tree.decision_nodes.tolist()}
         self._set_arrays()
+
+    @property
+    def n_leaves(self):
+        """Number of leaves of the tree, with those that no row reaches."""
+        return self._tree.n_leaves
 
     def children(self, node):
         """Return the numbers of the two children of a node."""
@@ -277,6 +295,10 @@ class _Below(NamedTuple):
         return np.where(goes_left, self.left, self.right)
 
 
+def _largest_first(nodes, rows_of):
+    return sorted(nodes, key=lambda node: -len(rows_of[node]))
+
+
 def gains(view, tree, node, rows, loss, n_jobs=1):
     """Return the loss of each row in the left subtree of a node minus that in the right one.
 
@@ -309,8 +331,9 @@ def _digest(problem):
     """Return a hash of the rows, sides, weights and strength of the problem at a node: bytes."""
     terms = np.array([problem.strength, *(problem.freed or ())])
     digest = hashlib.blake2b(terms.tobytes(), digest_size=16)
-    every_row = () if problem.limit is None else problem.limit[1:]
-    for part in (problem.rows, problem.goes_right, problem.weight, *every_row):
+    further = () if problem.limit is None else problem.limit[1:]
+    further += () if problem.features is None else (problem.features,)
+    for part in (problem.rows, problem.goes_right, problem.weight, *further):
         digest.update(part)
     return digest.digest()
 

@@ -61,6 +61,8 @@ class Problem:
     unperturbed : tuple of two int arrays
         Columns of X, and columns of `space`, whose values noisy copies of rows keep; see
         :func:`.copies.with_noisy_copies`. By default there are none.
+    limits : SplitLimits, optional
+        Which columns tests may use, and how often and where.
     n_jobs : int, default=1
         Number of threads that find the free clustering.
     """
@@ -78,6 +80,7 @@ class Problem:
     leaf_size: LeafSize | None = None
     levels: Any = None
     unperturbed: tuple = ((), ())
+    limits: Any = None
     n_jobs: int = 1
 
     @classmethod
@@ -152,6 +155,7 @@ class Problem:
             scaling=self.scaling,
             leaf_size=self.leaf_size and self.leaf_size.part(rows),
             unperturbed=self.unperturbed,
+            limits=self.limits,
             n_jobs=self.n_jobs,
         )
 

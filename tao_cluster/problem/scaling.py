@@ -231,8 +231,7 @@ class ClusteringSpace:
     @classmethod
     def from_problem(cls, problem, inputs):
         """Return the clustering space of a fit."""
-        is_scaled = problem.space is problem.X
-        scaling = problem.scaling if is_scaled or inputs.classes is not None else None
+        scaling = None if inputs.has_embedding else problem.scaling
         noise = inputs.n_clusters if problem.objective.trims else None
         return cls(problem.objective, inputs.has_embedding, scaling, inputs.classes, noise)
 

@@ -33,6 +33,7 @@ from ..objectives import (
     SphericalKMeans,
     Trimmed,
 )
+from ..constraints import Constraints
 from ..optimize.algorithms import AxisAligned, DirectForm, Oblique, PenaltyMethod
 from ..penalties import SquaredError, ZeroOne
 from ..problem.scaling import ClusteringSpace, Scaling
@@ -95,7 +96,7 @@ PARTS = _by_name(
         *(KMeans, SphericalKMeans, KMedians, KMedoids, KCenter, Spacing, Labels),
         Trimmed,
         *(ZeroOne, SquaredError, Newton, Liblinear, WeightedLiblinear, Axis, Exact),
-        *(DirectForm, PenaltyMethod, Oblique, AxisAligned),
+        *(DirectForm, PenaltyMethod, Oblique, AxisAligned, Constraints),
         *(Bisecting, Centroids, Random, InTurn, Given, Cart),
         *(Scaling, ClusteringSpace, UnsavedObjective, Split, Growth, *READERS.values()),
     ]

@@ -80,25 +80,17 @@ class _BoundAxis:
     binned: "BinnedColumns"
 
     def solve(self, problem):
-        """Solve one node by the 0/1 loss, not by the logistic loss; see :class:`BoundSolver`.
-
-        Raises
-        ------
-        ValueError
-            If `problem.features` is given, because the solver always uses all features.
-        """
-        if problem.features is not None:
-            raise ValueError("Axis uses all features; a choice of features is not supported.")
+        """Solve one node by the 0/1 loss, not by the logistic loss; see :class:`BoundSolver`."""
         weight, goes_right = problem.weight, problem.goes_right
         steps = np.where(goes_right, weight, -weight)
         rows = np.asarray(problem.rows)
         options = {"price": problem.strength, "is_refined": True, "limit": problem.limit}
-        cut = self.binned.best_cut(rows, steps, **options)
+        cut = self.binned.best_cut(rows, steps, problem.features, **options)
         if cut is None:
             return Split.constant(weight @ ~goes_right >= weight @ goes_right), Status()
         if problem.limit is not None:  # the rows outside of the sum must keep their sides
             return cut, Status()
-        return with_widest_gap(self.view, rows, cut, weight), Status()
+        return with_widest_gap(self.view, rows, cut, weight, problem.features), Status()
 
     @property
     def view(self):

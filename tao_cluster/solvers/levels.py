@@ -70,7 +70,10 @@ class _BoundLevelSets:
         rows = np.asarray(problem.rows)
         least = self._loss(best, rows, steps) + problem.price(best)
         size, every_row = problem.limit or (None, rows)
+        features = problem.features
         for variable, level_of_row in self.variables:
+            if features is not None and not np.isin(variable.columns, features).all():
+                continue
             n_levels = variable.n_levels
             losses = np.bincount(level_of_row[rows], steps, n_levels + 1)
             units = None if size is None else size.units[every_row]
