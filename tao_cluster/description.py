@@ -116,7 +116,7 @@ def describe(
         own, here = [leaf for leaf in all_leaves if nodes[leaf]["cluster"] == k], read.clusters == k
         n, size = int((here & (weight > 0)).sum()), float(weight[here].sum())
         share, cost, fit = size / float(weight.sum()), quality.cost(here), quality.fit(k, here)
-        noun = str(rows)
+        noun = printable(str(rows))
         if n == 1:
             noun = f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
         weighted = "" if sample_weight is None else " of the weight"
@@ -164,7 +164,9 @@ def describe(
         )
     segments.sort(key=lambda segment: (segment.number < 0, -segment.share))
     cost = quality.cost(np.ones(len(weight), dtype=bool))
-    heading = f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {rows}"
+    heading = (
+        f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {printable(str(rows))}"
+    )
     heading += f"; the tree costs {_cost_text(cost)}" if math.isfinite(cost) else ""
     options = model, feature_names, sample_weight is not None
     return Description(segments, heading, cost, read, *options)
@@ -199,6 +201,7 @@ class _Read(NamedTuple):
         try:
             view, names = shown(model, feature_names, X)
             last, encoded, own = view, X, names
+            tree_of(view)  # a view converts its tree when it is first used
             if isinstance(view, RawView):
                 last, encoded = view.model, view.encoded(X, is_complete=True)
         except UnsupportedStepError:

@@ -101,7 +101,7 @@ def test_explanations(some_names):
     plain = explain(TREE, ROWS[0]), nearest_change(TREE, ROWS[0], 1), describe(TREE, ROWS)
     for found, usual in zip((why, change, all_clusters), plain, strict=True):
         assert len(str(found).splitlines()) == len(str(usual).splitlines())
-        for line in str(found).splitlines():
+        for line in filter(None, str(found).splitlines()):
             check_line(line)
         markup = found._repr_html_()
         markup.encode()
