@@ -79,8 +79,9 @@ def _suggestion(table, n_used, n_rows):
     real = density[density <= GAP]
     n_clusters = int(real.index.max()) if len(real) else 1
     if len(real):
+        pairs = "any two of them" if n_clusters > 2 else "them"
         text = (
-            f"{n_clusters} clusters: between {'any two of ' * (n_clusters > 2)}them, the rows are at most "
+            f"{n_clusters} clusters: between {pairs}, the rows are at most "
             f"{100 * real[n_clusters]:.0f} % as dense as at the lower of the two peaks beside the "
             f"cut (up to {100 * GAP:.0f} % is a gap)."
         )
