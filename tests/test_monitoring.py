@@ -96,6 +96,14 @@ def test_who_moved_where(fitted):
     assert found.verdict.startswith("5.0 % changed segment; the segments still hold")
 
 
+def test_a_single_segment_holds():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    found = monitor(TAOClustering(1, **QUICK).fit(X), X[:100], X[100:])
+    assert found.reasons == []
+    assert len(found.tests) == 0
+    assert found.verdict in found.text
+
+
 @pytest.mark.parametrize(
     ("ids", "message"),
     [("who", "column of both"), ("plan", "distinct"), (([1], [2]), "one id per row")],

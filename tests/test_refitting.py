@@ -172,5 +172,5 @@ def test_what_cannot_be_kept_raises():
     with pytest.raises(ValueError, match='use keep="tests"'):
         refit(ExKMC(4, random_state=0).fit(then), now, "columns")
     model = TAOClustering(4, **QUICK).fit(then)
-    with pytest.raises(ValueError, match="tao_cluster.refit"):
+    with pytest.raises(ValueError, match=r"tao_cluster\.refit"):
         TAOClustering(4, init=model.tree_).fit(now[:, :3])
