@@ -1,6 +1,7 @@
 """`monitor`: whether the clusters of a fitted model still hold on the rows of another month."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,8 @@ _RARE = 0.01  # levels with a smaller share of the old rows are one bin together
 _CHANCE = 0.999  # quantile of the index under chance, which a moved distribution must exceed
 _FACTOR, _POINTS = 2.0, 5.0  # limits of the growth of costs, and of gaps and unknown levels
 _FORMAT, _N_SHOWN = {"float_format": "{:.3g}".format, "na_rep": "-"}, 10
+_OF_COLUMNS = ("psi", "status", "tested", "gaps_then", "gaps_now", "unknown_share", "unknown")
+_OF_TESTS = ("test", "psi", "status", "rows_then", "rows_now", "left_then", "left_now")
 NOWHERE, NEW, LEFT = "no segment", "(new)", "(left)"
 
 
@@ -142,12 +145,13 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     Notes
     -----
     The *population stability index* (PSI) of shares p then and q now is the sum of
-    (q - p) log(q / p) over the bins of a column; half a row is added to each bin. Bins of numbers are the deciles of the old rows,
-    and single values that are more than one decile. Bins of categories are the levels with at least
-    1 % of the old rows, all rarer ones, and unknown ones. Missing values are a bin. The PSI of a
-    test is that of its weighted sum, over the rows that reach it. A distribution is to be watched
-    above 0.1 and has moved above 0.25. It must also exceed what chance gives in one of 1000 draws
-    from equal distributions (about a chi-squared quantile times 1/n_old + 1/n_new).
+    (q - p) log(q / p) over the bins of a column; half a row is added to each bin. Bins of numbers
+    are the deciles of the old rows, and single values that are more than one decile. Bins of
+    categories are the levels with at least 1 % of the old rows, all rarer ones, and unknown ones.
+    Missing values are a bin. The PSI of a test is that of its weighted sum, over the rows that
+    reach it. A distribution is to be watched above 0.1 and has moved above 0.25. It must also
+    exceed what chance gives in one of 1000 draws from equal distributions (about a chi-squared
+    quantile times 1/n_old + 1/n_new).
 
     *The verdict* is to refit if one of these rules holds; otherwise the clusters still hold.
 
@@ -176,11 +180,12 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     except UnsupportedStepError:
         view, names = last, None
     given = {name: both for name, both in (("y", y), ("embedding", embedding)) if both is not None}
-    months = [_Month.from_table(model, view, X) for X in tables]
-    clusters, costs = [*cluster_names(view), NOWHERE], []
-    for i, (X, month) in enumerate(zip(tables, months, strict=True)):
-        costs.append(_costs(model, X, month, {name: both[i] for name, both in given.items()}))
-    costs = pd.DataFrame(dict(zip(("then", "now"), costs, strict=True)))
+    months = [_month(model, view, X) for X in tables]
+    clusters, costs = [*cluster_names(view), NOWHERE], {}
+    for i, when in enumerate(("then", "now")):
+        arrays = {name: both[i] for name, both in given.items()}
+        costs[when] = _costs(model, tables[i], months[i], arrays)
+    costs = pd.DataFrame(costs)
     own = [np.array(clusters, dtype=object)[month.labels] for month in months]
     segments = _segments(own, clusters)
     columns, tests = _columns(last, view, names, tables), _tests(model, last.tree_, months)
@@ -190,8 +195,7 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     return Monitor(verdict, reasons, segments, costs, columns, tests, transitions)
 
 
-@dataclass(frozen=True, eq=False)
-class _Month:
+class _Month(NamedTuple):
     """The rows of a month as the tree sees them.
 
     Parameters
@@ -205,24 +209,24 @@ class _Month:
     labels: np.ndarray
     complete: np.ndarray
     leaves: np.ndarray
-    values: object
+    values: Any
 
-    @classmethod
-    def from_table(cls, model, view, X):
-        """Return the rows of a table."""
-        tree, reader = last_step(model).tree_, getattr(view, "_reader", None)
-        labels = np.full(_num_samples(X), -1)
-        complete = assigned = np.arange(len(labels))
-        if reader is not None:
-            complete = np.flatnonzero(reader.usable_rows(X))
-            assigned = np.flatnonzero(reader.usable_rows(X, view.tested_columns))
-            if len(assigned) == 0:
-                raise ValueError("No row can be assigned: each lacks a value that the tree tests.")
-            X = X.iloc[assigned]
-        values = check_rows(_encoded(model, X) if reader is None else view.encoded(X))
-        leaves = tree.apply(values)
-        labels[assigned] = tree.leaf_label[leaves]
-        return cls(labels, complete, leaves, kernel_arrays(values))
+
+def _month(model, view, X):
+    """Return the rows of a table as a _Month."""
+    tree, reader = last_step(model).tree_, getattr(view, "_reader", None)
+    labels = np.full(_num_samples(X), -1)
+    complete = assigned = np.arange(len(labels))
+    if reader is not None:
+        complete = np.flatnonzero(reader.usable_rows(X))
+        assigned = np.flatnonzero(reader.usable_rows(X, view.tested_columns))
+        if len(assigned) == 0:
+            raise ValueError("No row can be assigned: each lacks a value that the tree tests.")
+        X = X.iloc[assigned]
+    values = check_rows(_encoded(model, X) if reader is None else view.encoded(X))
+    leaves = tree.apply(values)
+    labels[assigned] = tree.leaf_label[leaves]
+    return _Month(labels, complete, leaves, kernel_arrays(values))
 
 
 def _encoded(model, X):
@@ -297,36 +301,27 @@ def _bins_of_levels(*pair):
 
 def _columns(last, view, names, tables):
     """Return :attr:`Monitor.columns`."""
-    used, lines = last.tree_.used_features, []
+    then, now = (_frame(view, names, X) for X in tables)
+    used, lines = last.tree_.used_features, {}
+    own = then.columns.intersection(now.columns, sort=False)
     tested = set() if names is None else {str(names[j]) for j in used}
     if isinstance(view, RawView):
-        sources = [view.columns[j].source for j in used]
-        tested = {output_name(str(view.raw_names[s.column]), s.reader) for s in sources}
-    then, now = (_frame(view, names, X) for X in tables)
-    for name in then.columns.intersection(now.columns, sort=False):
-        pair, unknown = (then[name], now[name]), pd.Index([])
+        sources = [column.source for column in view.columns]
+        known = [output_name(str(view.raw_names[s.column]), s.reader) for s in sources]
+        own, tested = own[own.isin(known)], {known[j] for j in used}
+    for name in own:
+        pair, unknown, share = (then[name], now[name]), [], 0.0
         if all(column.dtype.kind in "iuf" for column in pair):
             counts = _bins_of_numbers(*(c.to_numpy(np.float64, na_value=np.nan) for c in pair))
-            share = 0.0
         else:
             counts = _bins_of_levels(*pair)
-            unknown = pair[1].dropna().astype(str).unique()
-            unknown = sorted(set(unknown) - set(pair[0].dropna().astype(str)))
+            levels = [set(cells.dropna().astype(str)) for cells in pair]
+            unknown = sorted(levels[1] - levels[0])
             share = counts[1][-2] / counts[1].sum()
         gaps = [each[-1] / each.sum() for each in counts]
-        unknown = listed(unknown, quote=False)
-        lines.append((name, *_index(*counts), name in tested, *gaps, share, unknown))
-    heads = [
-        "column",
-        "psi",
-        "status",
-        "tested",
-        "gaps_then",
-        "gaps_now",
-        "unknown_share",
-        "unknown",
-    ]
-    table = pd.DataFrame(lines, columns=heads).set_index("column")
+        index, unknown = _index(*counts), listed(unknown, quote=False)
+        lines[name] = (*index, name in tested, *gaps, share, unknown)
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=_OF_COLUMNS)
     return table.sort_values("psi", ascending=False, kind="stable")
 
 
@@ -347,7 +342,7 @@ def _frame(view, names, X):
 
 def _tests(model, tree, months):
     """Return :attr:`Monitor.tests`."""
-    nodes, lines = facts_of(model)["nodes"], []
+    nodes, lines = facts_of(model)["nodes"], {}
     paths = [tree.paths(month.leaves).tocsc() for month in months]
     for node in tree.decision_nodes.tolist():
         here = [path.indices[slice(*path.indptr[node : node + 2])] for path in paths]
@@ -357,9 +352,8 @@ def _tests(model, tree, months):
         ]
         left = [np.mean(s <= tree.threshold[node]) if len(s) else np.nan for s in sums]
         index = _index(*_bins_of_numbers(*sums))
-        lines.append((node, condition_text(nodes[node], 3, 3), *index, *map(len, sums), *left))
-    heads = ["node", "test", "psi", "status", "rows_then", "rows_now", "left_then", "left_now"]
-    return pd.DataFrame(lines, columns=heads).set_index("node")
+        lines[node] = (condition_text(nodes[node], 3, 3), *index, *map(len, sums), *left)
+    return pd.DataFrame.from_dict(lines, orient="index", columns=_OF_TESTS)
 
 
 # ---------------------------------------------------------------- transitions and verdict
@@ -413,8 +407,7 @@ def _reasons(segments, costs, columns, tests):
 def _verdict(reasons, segments, costs, columns, tests, transitions):
     """Return the verdict in one sentence."""
     if reasons:
-        more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 1 else ""
-        return f"Refit: {reasons[0]}{more}."
+        return f"Refit: {listed(reasons, quote=False, most=2)}."
     change = segments["change"].abs().max()
     change = f"The share of a segment changed by at most {change:.1f} points"
     if transitions is not None:

@@ -1,5 +1,7 @@
 """`refit`: tests, columns or nothing stay; numbers and names of clusters always do."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ import tao_cluster
 from greedy import ExKMC
 from tao_cluster import DirectForm, TAOClustering, refit, table_pipeline
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
 KEEPS = ("tests", "columns", "nothing")
 QUICK = {"algorithm": DirectForm(n_init=1, search="none", copies=0), "random_state": 3}
 
@@ -51,7 +54,9 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", ["oblique", "greedy", *map(slow, ["axis", "limit", "squared", "pipeline"])]
+)
 def test_numbers_stay_and_tests_stay_exactly(name, tmp_path, capsys):
     then, now, _ = blobs(7)
     model = MODELS[name]().fit(then)
@@ -76,7 +81,7 @@ def test_numbers_stay_and_tests_stay_exactly(name, tmp_path, capsys):
     np.testing.assert_array_equal(model.predict(now), before[1])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *map(slow, range(1, 4))])
 @pytest.mark.parametrize("split", ["axis", "oblique"])
 def test_columns_and_structure_stay_while_the_cost_falls(seed, split):
     rng = np.random.default_rng(seed)
@@ -93,6 +98,7 @@ def test_columns_and_structure_stay_while_the_cost_falls(seed, split):
         np.testing.assert_array_equal(moved.tree_.split_weights, model.tree_.split_weights)
 
 
+@pytest.mark.slow
 def test_columns_follow_a_drift():
     then, now, _ = blobs(3)
     drift = now + np.array([4.0, -4.0, 0.0, 3.0, 0.0])
@@ -116,7 +122,7 @@ def test_a_new_fit_is_a_fit_with_other_numbers():
     )
 
 
-@pytest.mark.parametrize("keep", KEEPS)
+@pytest.mark.parametrize("keep", ["columns", slow("tests"), slow("nothing")])
 @pytest.mark.parametrize("split", ["axis", "oblique"])
 def test_raw_tables_keep_their_schema_and_encoding(keep, split):
     then, now = customers(300, 0), customers(250, 1)
@@ -138,7 +144,7 @@ def test_raw_tables_keep_their_schema_and_encoding(keep, split):
     )
 
 
-@pytest.mark.parametrize("keep", KEEPS)
+@pytest.mark.parametrize("keep", ["columns", slow("tests"), slow("nothing")])
 def test_weights_embeddings_labels_and_sparse_rows(keep):
     then, now, group = blobs(2)
     weight = np.random.default_rng(0).integers(0, 3, len(now))
@@ -172,5 +178,5 @@ def test_what_cannot_be_kept_raises():
     with pytest.raises(ValueError, match='use keep="tests"'):
         refit(ExKMC(4, random_state=0).fit(then), now, "columns")
     model = TAOClustering(4, **QUICK).fit(then)
-    with pytest.raises(ValueError, match="tao_cluster.refit"):
+    with pytest.raises(ValueError, match=r"tao_cluster\.refit"):
         TAOClustering(4, init=model.tree_).fit(now[:, :3])

@@ -1,9 +1,10 @@
-"""Commands that use a fitted model: `predict`, `explain`, `plot`, `page` and `export`."""
+"""Commands that use a fitted model, such as `predict`, `explain`, `monitor` and `export`."""
 
 import sys
 from argparse import ArgumentParser
 from dataclasses import fields
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from .._utils.warnings import listed
 from ..columns.view import shown
 from ..explanations import explain
 from ..export import to_dot, to_onnx, to_rules, to_sql, to_text
+from ..monitoring import monitor
 from ..page import to_html
 from ..plot import save_tree
 from ..reading import Reading, cell_errors
@@ -49,6 +51,10 @@ def add_parsers(commands):
     which.add_argument(
         "--id", default=None, help="name of the row, in the column that fit --id has set"
     )
+
+    text = "compare the rows of two files, such as two months, by a fitted tree"
+    both = add("monitor", text, _monitor, model, rows)
+    both.add_argument("new", type=Path, metavar="NEW", help="file with the rows of now")
 
     plot = add("plot", "draw the tree", _plot, model, drawn)
     text = f"file of the picture: .png, .pdf or .svg (default: {PICTURE})"
@@ -97,6 +103,14 @@ def _explain(options):
     if len(found) == 0:
         raise ValueError(f"row {key!r} does not exist, or has missing values; rows count from 0.")
     print(explain(model, rows.X.iloc[found] if hasattr(rows.X, "iloc") else rows.X[found]))
+
+
+def _monitor(options):
+    model, old = _model_and_rows(options)
+    options.data = options.new
+    _, new = _model_and_rows(options)
+    ids = None if old.ids is None or new.ids is None else (old.ids, new.ids)
+    print(monitor(model, old.X, new.X, ids))
 
 
 def _plot(options):

@@ -348,3 +348,15 @@ def test_new_files_need_only_the_columns_that_the_tree_tests(birds):
     for name in ("fewer", "wrong"):
         run("predict", "birds_tree", f"{name}.csv", "--out", f"{name}_labels.csv")
         pd.testing.assert_frame_equal(pd.read_csv(f"{name}_labels.csv"), labels)
+
+
+def test_two_months_are_compared(birds, capsys):
+    run(*FIT, "median")
+    now = birds.iloc[:200].assign(bill_mm=birds["bill_mm"] + 9)
+    now.to_csv("now.csv", index=False)
+    run("monitor", "birds_tree", "birds.csv", "birds.csv")
+    assert "0.0 % changed segment; the segments still hold" in capsys.readouterr().out
+    run("monitor", "birds_tree", "birds.csv", "now.csv")
+    found = capsys.readouterr().out
+    assert "Refit: " in found
+    assert "(left)" in found
