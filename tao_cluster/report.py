@@ -55,8 +55,9 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
           features_per_split, used_features (list of dicts with `feature` and `name`), and rows,
           weight and count as for a node. For an estimator also cost_increase (percent; None if it
           is infinite), inertia, free_inertia, lambda, and noise (number of rows that were left out
-          because their label is -1). If `explains_labels` is true, the estimator was fitted to given labels, and cost_increase is the percentage of the weight
-          of the rows with another label.
+          because their label is -1). If `explains_labels` is true, the estimator was fitted to
+          given labels, and cost_increase is the percentage of the weight of the rows with another
+          label.
         - `nodes`: one dict per node, in the order of the node numbers, as in the table below.
         - `clusters`: one dict per cluster with cluster (its number; -1 for "no segment", the last),
           name, leaves (node numbers), size (as `count` of a node), rows, weight, share and counted.
