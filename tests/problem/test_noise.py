@@ -26,12 +26,13 @@ from tao_cluster.plot import plot_tree
 from tao_cluster.report import report
 
 FAST = DirectForm(n_init=1, relax=False, search="none")
+GOOD = DirectForm(n_init=2, search="none")
 
 
 def far_rows(seed, n=300, share=0.05, k=3, d=2):
     """Return rows in k groups, and whether each is one of a share of rows far from all groups."""
     rng = np.random.default_rng(seed)
-    centers = 6.0 * rng.permutation(np.indices((4,) * d).reshape(d, -1).T)[:k]
+    centers = 12.0 * rng.permutation(np.indices((4,) * d).reshape(d, -1).T)[:k]
     X = centers[rng.integers(k, size=n)] + rng.normal(size=(n, d))
     is_far = np.arange(n) < share * n
     X[is_far] = rng.uniform(60, 120, size=(is_far.sum(), d)) * rng.choice(
@@ -41,8 +42,13 @@ def far_rows(seed, n=300, share=0.05, k=3, d=2):
 
 
 def trimmed(seed=0, share=0.05, **parameters):
-    given = {"algorithm": FAST, "random_state": seed, "objective": Trimmed(share=share)}
-    return TAOClustering(**{"n_clusters": 3, **given, **parameters})
+    given = {
+        "n_clusters": 3,
+        "random_state": seed,
+        "algorithm": GOOD,
+        "objective": Trimmed(share=share),
+    }
+    return TAOClustering(**given | parameters)
 
 
 @pytest.mark.filterwarnings("ignore:The tree has lost", "ignore:The tree costs")
@@ -53,7 +59,7 @@ def test_a_tree_leaves_out_at_most_the_share_of_the_weight(seed):
     weight = rng.uniform(0, 3, len(X)) * (rng.uniform(size=len(X)) > 0.1) if seed % 2 else None
     share, split = rng.choice([0.0, 0.02, 0.05, 0.1, 0.3]), rng.choice(["oblique", "axis"])
     limits = {"max_leaves": int(rng.integers(2, 8))} if seed % 3 == 0 else {}
-    model = trimmed(seed, share, split=split, standardize=seed % 4 == 0, **limits)
+    model = trimmed(seed, share, split=split, standardize=seed % 4 == 0, algorithm=FAST, **limits)
     model.fit(X, sample_weight=weight)
     weight = np.ones(len(X)) if weight is None else weight
     for labels in (model.labels_, model.free_labels_):
@@ -71,13 +77,13 @@ def test_a_tree_leaves_out_at_most_the_share_of_the_weight(seed):
 
 
 def test_far_rows_get_no_cluster_and_do_not_move_centres():
-    for seed in range(4):
+    for seed in range(2):
         X, is_far = far_rows(seed)
         model = trimmed(seed).fit(X)
         np.testing.assert_array_equal(model.free_labels_ == -1, is_far)
         near = KMeans(3, n_init=10, random_state=0).fit(X[~is_far])
         price = model.trimming_price_
-        assert price == near.transform(X[~is_far]).min(axis=1).max() ** 2 or price > 0
+        assert price == pytest.approx(near.transform(X[~is_far]).min(axis=1).max() ** 2)
         assert model.free_inertia_ == pytest.approx(near.inertia_ + price * is_far.sum())
         assert model.cost_increase_ < 5
 
@@ -92,9 +98,9 @@ def test_without_far_rows_a_tiny_share_changes_nearly_nothing():
 
 def test_a_path_keeps_to_the_share():
     X, _ = far_rows(2)
-    for split in ("oblique", "axis"):
-        for model in tao_path(X, 3, objective=Trimmed(share=0.04), split=split, random_state=0):
-            assert np.mean(model.labels_ == -1) <= 0.04
+    terms = {"leaves": [3, 5, 8], "objective": Trimmed(share=0.04), "algorithm": FAST}
+    for model in tao_path(X, 3, split="axis", random_state=0, **terms):
+        assert np.mean(model.labels_ == -1) <= 0.04
 
 
 def outputs(model, X, noise):
@@ -128,6 +134,11 @@ def test_outputs_name_rows_without_a_cluster(tmp_path):
     assert loaded.cost_increase(X) == model.cost_increase_
     for copy in (loaded, clone(model).fit(X)):
         np.testing.assert_array_equal(copy.predict(X), model.labels_)
+
+
+@pytest.mark.slow
+def test_outputs_of_a_table_name_rows_without_a_cluster():
+    X, _ = far_rows(3)
     frame = pd.DataFrame(X, columns=["spend", "orders"])
     outputs(
         table_pipeline(frame, 3, objective=Trimmed(), random_state=0).fit(frame),
@@ -138,7 +149,7 @@ def test_outputs_name_rows_without_a_cluster(tmp_path):
 
 def test_noise_of_hdbscan_is_left_out_or_explained(tmp_path):
     X, is_far = far_rows(4)
-    labels = HDBSCAN(copy=True).fit(X).labels_
+    labels = HDBSCAN(min_cluster_size=20, copy=True).fit(X).labels_
     assert (labels[is_far] == -1).all()
     left_out = TAOClustering(objective="labels", random_state=0).fit(X, labels)
     assert left_out.n_noise_ == report(left_out)["summary"]["noise"] == np.sum(labels == -1)
@@ -158,7 +169,7 @@ def test_noise_of_hdbscan_is_left_out_or_explained(tmp_path):
 
 def test_references_with_noise():
     X, is_far = far_rows(5)
-    clusterer = DBSCAN(eps=2.0).fit(X)
+    clusterer = DBSCAN(eps=1.5).fit(X)
     with pytest.warns(UserWarning, match="15 of 300 rows as noise"):
         plain = TAOClustering(3, reference=clusterer, algorithm=FAST).fit(X)
     assert -1 not in plain.labels_
