@@ -100,10 +100,7 @@ class CART(TreeClustering):
     def _method(self):
         objective = resolve(self.objective, OBJECTIVES, Objective)
         if objective.trims:
-            raise ValueError(
-                "Trimmed is supported by TAOClustering only, which keeps to the share of rows "
-                "left out; use another objective, or leave out CART."
-            )
+            raise ValueError("Only TAOClustering supports Trimmed; compare and CART do not.")
         return Method(objective, self._fit_tree)
 
     def _fit_tree(self, problem):

@@ -138,11 +138,6 @@ def compare(
     check_consistent_length(X, sample_weight, embedding, y)
     objective = "kmeans" if _same(objective, KMeans()) else objective
     resolved = resolve(objective, OBJECTIVES, Objective)
-    if resolved.trims:
-        raise ValueError(
-            "compare does not support objective=Trimmed, because other methods assign every row; "
-            "fit each TAOClustering and compare their cost_increase_."
-        )
     explains_labels = resolved.explains_labels
     kept, held = hold_out(validation, _num_samples(X), random_state)
     given = {"X": X, "sample_weight": sample_weight, "embedding": embedding}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from numbers import Real
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -138,14 +139,11 @@ class Trimmed(Part, Objective):
         centers : float64 array of shape (k, m)
         """
         own, _ = _nearest(self.geometry, data, centers)
-        price = self._limit(own, weight)
-        if price == 0:
-            price = own.min(where=own > 0, initial=np.inf)
-            price = price if price < np.inf else 1.0
-        is_far = own > price if (own > price).any() else own == own.max()
-        far = np.where(is_far, weight, 0.0)
-        one = np.zeros(len(own), np.intp)
-        place = self.geometry.update_centers(data, one, far, np.zeros((1, centers.shape[1])))
+        # A price of 0 would leave out rows at their centres: take the least positive distance.
+        price = self._limit(own, weight) or min(own[own > 0], default=1.0)
+        far = np.where(own >= min(np.nextafter(price, np.inf), own.max()), weight, 0.0)
+        terms = np.zeros(len(own), np.intp), far, np.zeros((1, centers.shape[1]))
+        place = self.geometry.update_centers(data, *terms)
         return replace(self, price=float(price)), np.vstack([centers, place])
 
     def concentrated(self, X, data, weight, centers, random_state):
@@ -154,13 +152,18 @@ class Trimmed(Part, Objective):
         One start is the given centres. The seeds of the others are spread as those of k-means++,
         with distances limited, so that far rows do not attract seeds.
         """
-        objective, rng = self.geometry, check_random_state(random_state)
-        capped = _Capped(objective, self._limit(_nearest(objective, data, centers)[0], weight))
-        terms = (capped, X, data, weight, len(centers), content_order(X), rng)
-        starts = [centers, *(spread_seeds(*terms) for _ in range(_N_STARTS))]
-        runs = [self._concentrate(data, weight, start, _FIRST) for start in starts]
-        best = min(range(len(runs)), key=lambda i: runs[i][0])
-        return self._concentrate(data, weight, runs[best][1], _MOST)[1]
+        base, k = self.geometry, len(centers)
+        most = self._limit(_nearest(base, data, centers)[0], weight)
+        capped = SimpleNamespace(
+            prepare=base.prepare,
+            update_centers=base.update_centers,
+            distances=lambda *terms: np.minimum(base.distances(*terms), most),
+        )
+        order, rng = content_order(X), check_random_state(random_state)
+        starts = [spread_seeds(capped, X, data, weight, k, order, rng) for _ in range(_N_STARTS)]
+        runs = [self._concentrate(data, weight, each, _FIRST) for each in (centers, *starts)]
+        best = min(runs, key=lambda run: run[0])
+        return self._concentrate(data, weight, best[1], _MOST)[1]
 
     def _concentrate(self, data, weight, centers, max_iter):
         """Alternate between the rows to keep, their clusters, and the centres.
@@ -187,23 +190,6 @@ class Trimmed(Part, Objective):
         order = np.argsort(own, kind="stable")
         beyond = np.append(np.cumsum(weight[order][::-1])[::-1][1:], 0.0)
         return own[order[np.argmax(beyond <= self.share * weight.sum() * (1 + _ROUNDING))]]
-
-
-@dataclass(frozen=True)
-class _Capped(Objective):
-    """An objective whose distances are limited; it serves to draw seeds."""
-
-    part: Any
-    most: float
-
-    def distances(self, data, centers):
-        return np.minimum(self.part.distances(data, centers), self.most)
-
-    def prepare(self, X):
-        return self.part.prepare(X)
-
-    def update_centers(self, *terms):
-        return self.part.update_centers(*terms)
 
 
 def _nearest(objective, data, centers):

@@ -159,6 +159,8 @@ class Settings:
         depth_is_given = parameters["depth"] != "auto"
         if objective.explains_labels:  # their number is not known before `fit`
             parameters = {**parameters, "n_clusters": 1}
+        elif objective.trims:  # rows without a cluster need a leaf, too
+            parameters = {**parameters, "n_clusters": parameters["n_clusters"] + 1}
         parameters = {**parameters, "depth": _resolved_depth(parameters)}
         if max_depth is not None and max_depth < parameters["depth"]:
             parameters["depth"], depth_is_given = max_depth, True

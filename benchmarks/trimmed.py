@@ -1,0 +1,102 @@
+"""Trees that leave far rows without a cluster, against removing the farthest rows first.
+
+    python -m benchmarks.trimmed --seeds 10
+
+Each data set has four groups of normal rows in three columns, and 5 % rows that are uniform in a
+box ten times as wide. Both ways leave out at most the given share of the rows. "removed first"
+takes away the rows farthest from the centres of k-means on all rows, and fits an ordinary tree to
+the others. A cell has the mean over the seeds, with its standard error. The cost is the mean
+squared distance of the rows of the groups to the centre that the tree assigns them; rows of groups
+that are left out count with the distance to their nearest centre. New rows are 600 rows of the same
+groups, and 600 far ones, of which the table has the share that the tree leaves out.
+"""
+
+import argparse
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from benchmarks.evidence.pages.words import averaged, markdown
+from tao_cluster import TAOClustering
+from tao_cluster.measures import weighted_average_explanation_size
+from tao_cluster.objectives import Trimmed
+
+SHARES, N_CLUSTERS = (0.0, 0.05, 0.10), 4
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--seeds", type=int, default=10, help="number of data sets")
+    options = parser.parse_args()
+    lines = []
+    for split in ("oblique", "axis"):
+        for share in SHARES:
+            for name, fit in (("trimmed", trimmed), ("removed first", removed_first)):
+                if share == 0 and name == "trimmed":
+                    continue
+                rows = np.array([measured(fit, split, share, s) for s in range(options.seeds)]).T
+                cells = [averaged(row) for row in rows]
+                way = f"{split}, {name if share else 'all rows'}"
+                lines.append(
+                    {"tree": way, "share": f"{share:.0%}"} | dict(zip(HEADS, cells, strict=True))
+                )
+    print(markdown(lines))
+
+
+HEADS = (
+    "cost",
+    "cost, new rows",
+    "left out, %",
+    "of new far rows, %",
+    "leaves",
+    "parameters",
+    "conditions per row",
+)
+
+
+def rows_of(seed):
+    """Return 600 rows, whether each is far, 600 new rows of the groups, and 600 new far rows."""
+    rng = np.random.default_rng(seed)
+    centers = rng.uniform(-8, 8, (N_CLUSTERS, 3))
+    group = rng.integers(N_CLUSTERS, size=1200)
+    near = centers[group] + rng.normal(size=(1200, 3))
+    is_far, far = np.arange(600) < 30, rng.uniform(-80, 80, (1200, 3))
+    return np.where(is_far[:, None], far[:600], near[:600]), is_far, near[600:], far[600:]
+
+
+def trimmed(X, split, share, seed):
+    """Fit a tree that may leave out rows."""
+    model = TAOClustering(
+        N_CLUSTERS, objective=Trimmed("kmeans", share=share), split=split, random_state=seed
+    )
+    return model.fit(X)
+
+
+def removed_first(X, split, share, seed):
+    """Fit an ordinary tree to the rows that are nearest to the centres of k-means."""
+    distance = KMeans(N_CLUSTERS, n_init=10, random_state=seed).fit_transform(X).min(axis=1)
+    kept = np.sort(np.argsort(distance, kind="stable")[: len(X) - round(share * len(X))])
+    return TAOClustering(N_CLUSTERS, split=split, random_state=seed).fit(X[kept])
+
+
+def measured(fit, split, share, seed):
+    """Return the numbers of a row of the table for one data set."""
+    X, is_far, new, far = rows_of(seed)
+    model = fit(X, split, share, seed)
+    left_out = 100 * np.mean(model.predict(X) == -1) if fit is trimmed else 100 * share
+    tree = model.tree_
+    size = weighted_average_explanation_size(model, X)
+    costs = [cost(model, rows) for rows in (X[~is_far], new)]
+    found = 100 * np.mean(model.predict(far) == -1)
+    return (*costs, left_out, found, tree.n_leaves, tree.n_parameters, size)
+
+
+def cost(model, X):
+    """Return the mean squared distance of rows to the centres that a tree assigns them."""
+    squares, labels = model.transform(X) ** 2, model.predict(X)
+    own = squares[np.arange(len(X)), labels]
+    return np.where(labels < 0, squares.min(axis=1), own).mean()
+
+
+if __name__ == "__main__":
+    main()

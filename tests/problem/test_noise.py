@@ -1,0 +1,201 @@
+"""Rows without a cluster: trimmed clusterings, and labels that mean noise."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import DBSCAN, HDBSCAN, KMeans
+
+import greedy
+from tao_cluster import (
+    DirectForm,
+    TAOClustering,
+    compare,
+    load,
+    outofcore,
+    table_pipeline,
+    tao_path,
+)
+from tao_cluster.explanations import explain, nearest_change
+from tao_cluster.export import to_dataframe, to_query, to_rules, to_sql, to_text
+from tao_cluster.objectives import Labels, Trimmed
+from tao_cluster.page import to_html
+from tao_cluster.plot import plot_tree
+from tao_cluster.report import report
+
+FAST = DirectForm(n_init=1, relax=False, search="none")
+GOOD = DirectForm(n_init=2, search="none")
+
+
+def far_rows(seed, n=300, share=0.05, k=3, d=2):
+    """Return rows in k groups, and whether each is one of a share of rows far from all groups."""
+    rng = np.random.default_rng(seed)
+    centers = 12.0 * rng.permutation(np.indices((4,) * d).reshape(d, -1).T)[:k]
+    X = centers[rng.integers(k, size=n)] + rng.normal(size=(n, d))
+    is_far = np.arange(n) < share * n
+    X[is_far] = rng.uniform(60, 120, size=(is_far.sum(), d)) * rng.choice(
+        [-1, 1], (is_far.sum(), d)
+    )
+    return X, is_far
+
+
+def trimmed(seed=0, share=0.05, **parameters):
+    given = {
+        "n_clusters": 3,
+        "random_state": seed,
+        "algorithm": GOOD,
+        "objective": Trimmed(share=share),
+    }
+    return TAOClustering(**given | parameters)
+
+
+@pytest.mark.filterwarnings("ignore:The tree has lost", "ignore:The tree costs")
+@pytest.mark.parametrize("seed", range(12))
+def test_a_tree_leaves_out_at_most_the_share_of_the_weight(seed):
+    rng = np.random.default_rng(seed)
+    X, _ = far_rows(seed, share=rng.uniform(0, 0.15))
+    weight = rng.uniform(0, 3, len(X)) * (rng.uniform(size=len(X)) > 0.1) if seed % 2 else None
+    share, split = rng.choice([0.0, 0.02, 0.05, 0.1, 0.3]), rng.choice(["oblique", "axis"])
+    limits = {"max_leaves": int(rng.integers(2, 8))} if seed % 3 == 0 else {}
+    model = trimmed(seed, share, split=split, standardize=seed % 4 == 0, algorithm=FAST, **limits)
+    model.fit(X, sample_weight=weight)
+    weight = np.ones(len(X)) if weight is None else weight
+    for labels in (model.labels_, model.free_labels_):
+        assert weight[labels == -1].sum() <= (share + 1e-9) * weight.sum()
+    assert model.trimmed_share_ == pytest.approx(weight[model.labels_ == -1].sum() / weight.sum())
+    assert set(model.labels_) <= {-1, 0, 1, 2}
+    assert len(model.cluster_centers_) == len(model.free_centers_) == 3
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.cost_increase(X, sample_weight=weight) == pytest.approx(model.cost_increase_)
+    assert -model.score(X, sample_weight=weight) == pytest.approx(model.inertia_)
+    assert model.transform(X).shape == (len(X), 3)
+    nodes = report(model)["nodes"]
+    reached = np.array([nodes[leaf]["cluster"] for leaf in model.apply(X)])
+    np.testing.assert_array_equal(reached, model.labels_)
+
+
+def test_far_rows_get_no_cluster_and_do_not_move_centres():
+    for seed in range(2):
+        X, is_far = far_rows(seed)
+        model = trimmed(seed).fit(X)
+        np.testing.assert_array_equal(model.free_labels_ == -1, is_far)
+        near = KMeans(3, n_init=10, random_state=0).fit(X[~is_far])
+        price = model.trimming_price_
+        assert price == pytest.approx(near.transform(X[~is_far]).min(axis=1).max() ** 2)
+        assert model.free_inertia_ == pytest.approx(near.inertia_ + price * is_far.sum())
+        assert model.cost_increase_ < 5
+
+
+def test_without_far_rows_a_tiny_share_changes_nearly_nothing():
+    X, _ = far_rows(1, share=0.0)
+    model, plain = trimmed(share=1e-6).fit(X), trimmed(objective="kmeans").fit(X)
+    assert -1 not in model.labels_
+    assert model.free_inertia_ == pytest.approx(plain.free_inertia_)
+    assert model.cost_increase_ == pytest.approx(plain.cost_increase_, abs=0.5)
+
+
+def test_a_path_keeps_to_the_share():
+    X, _ = far_rows(2)
+    terms = {"leaves": [3, 5, 8], "objective": Trimmed(share=0.04), "algorithm": FAST}
+    for model in tao_path(X, 3, split="axis", random_state=0, **terms):
+        assert np.mean(model.labels_ == -1) <= 0.04
+
+
+def outputs(model, X, noise):
+    """Check what all outputs call rows without a cluster, and that -1 stands for them."""
+    row = X.iloc[:1] if hasattr(X, "iloc") else X[:1]
+    assert (model.predict(row) == -1).all()
+    assert f"--- {noise}" in to_text(model)
+    assert any(f"then {noise} (" in rule for rule in to_rules(model))
+    assert re.search("THEN -1$", to_sql(model), flags=re.MULTILINE)
+    frame = (
+        X if hasattr(X, "iloc") else pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    )
+    selected = frame.query(to_query(model)[-1]).index
+    np.testing.assert_array_equal(selected, np.flatnonzero(model.predict(X) == -1))
+    assert noise in set(to_dataframe(model)["name"])
+    assert explain(model, row).name == noise
+    other = nearest_change(model, row, 0)
+    assert model.predict(other.row)[0] == 0
+    assert nearest_change(model, other.row, -1).name == noise
+    assert noise in to_html(model, X=X)._repr_html_()
+    texts = plot_tree(model, X=X).get_figure().findobj(lambda artist: hasattr(artist, "get_text"))
+    assert any(text.get_text().startswith(noise) for text in texts)
+
+
+def test_outputs_name_rows_without_a_cluster(tmp_path):
+    X, _ = far_rows(3)
+    model = trimmed().fit(X)
+    outputs(model, X, "no segment")
+    model.save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    assert loaded.cost_increase(X) == model.cost_increase_
+    for copy in (loaded, clone(model).fit(X)):
+        np.testing.assert_array_equal(copy.predict(X), model.labels_)
+
+
+@pytest.mark.slow
+def test_outputs_of_a_table_name_rows_without_a_cluster():
+    X, _ = far_rows(3)
+    frame = pd.DataFrame(X, columns=["spend", "orders"])
+    outputs(
+        table_pipeline(frame, 3, objective=Trimmed(), random_state=0).fit(frame),
+        frame,
+        "no segment",
+    )
+
+
+def test_noise_of_hdbscan_is_left_out_or_explained(tmp_path):
+    X, is_far = far_rows(4)
+    labels = HDBSCAN(min_cluster_size=20, copy=True).fit(X).labels_
+    assert (labels[is_far] == -1).all()
+    left_out = TAOClustering(objective="labels", random_state=0).fit(X, labels)
+    assert left_out.n_noise_ == report(left_out)["summary"]["noise"] == np.sum(labels == -1)
+    assert -1 not in left_out.labels_
+    model = TAOClustering(objective=Labels(noise="explain"), random_state=0).fit(X, labels)
+    assert model.n_noise_ == 0
+    assert model.classes_.tolist() == np.unique(labels).tolist()
+    np.testing.assert_array_equal(model.labels_, labels)
+    outputs(model, X, "noise")
+    model.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(load(tmp_path / "model.json").predict(X), labels)
+    unknown = np.append(np.nan, labels[1:])
+    found = TAOClustering(objective=Labels("explain"), random_state=0).fit(X, unknown).free_labels_
+    assert found[0] is None
+    assert found[1] == -1
+
+
+def test_references_with_noise():
+    X, is_far = far_rows(5)
+    clusterer = DBSCAN(eps=1.5).fit(X)
+    with pytest.warns(UserWarning, match="15 of 300 rows as noise"):
+        plain = TAOClustering(3, reference=clusterer, algorithm=FAST).fit(X)
+    assert -1 not in plain.labels_
+    with pytest.warns(UserWarning, match="as noise"):
+        model = trimmed(reference=clusterer).fit(X)
+    np.testing.assert_array_equal(model.free_labels_ == -1, is_far)
+    with pytest.raises(ValueError, match="give its labels_ as y"):
+        TAOClustering(objective="labels", reference=clusterer).fit(X, clusterer.labels_)
+
+
+@pytest.mark.parametrize("share", [-0.1, 0.5, np.nan, "all", None, True])
+def test_invalid_shares_raise(share):
+    with pytest.raises(ValueError, match="share"):
+        Trimmed(share=share)
+
+
+def test_unsupported_uses_raise():
+    X, _ = far_rows(6)
+    with pytest.raises(ValueError, match="Labels is not"):
+        Trimmed(Labels())
+    with pytest.raises(ValueError, match="noise"):
+        Labels(noise="hide")
+    for use in (
+        lambda: greedy.CART(3, objective=Trimmed()).fit(X),
+        lambda: compare(X, 3, objective=Trimmed()),
+        lambda: outofcore.fit(trimmed(), [X]),
+    ):
+        with pytest.raises(ValueError, match="Trimmed"):
+            use()
