@@ -216,6 +216,11 @@ class _FittedClustering(TransformerMixin):
         -------
         float
             It is negative if the free clustering fits these rows worse than the tree does.
+
+        Raises
+        ------
+        ValueError
+            If the model does not explain labels and `y` is given, or if rows do not fit the model.
         """
         space = self._space
         if y is not None and space.classes is None:

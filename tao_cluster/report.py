@@ -260,8 +260,9 @@ def name_clusters(model, names):
     --------
     >>> from greedy import IMM
     >>> model = IMM(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
-    >>> print(model.name_clusters({int(model.predict([[9.0]])[0]): "large"}).to_rules()[1])
-    if x0 > 4.5 then large (2 rows, 50.0 %)
+    >>> large = int(model.predict([[9.0]])[0])
+    >>> print(model.name_clusters({large: "Large"}).to_rules()[1])
+    if x0 > 4 then Large (2 rows, 50.0 %)
     """
     tree_of(model)  # raises NotFittedError if the model is not fitted
     model.cluster_names_ = checked_names(names, _labels(model), _names(model))

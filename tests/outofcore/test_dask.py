@@ -139,8 +139,11 @@ def test_without_a_cluster_threads_of_this_process_work(scheduler):
 @pytest.mark.slow
 def test_lazy_results_are_those_of_the_local_estimator():
     fitted = model().fit(array())
+    names = [f"name {k}" for k in range(len(fitted.cluster_centers_))]
+    assert fitted.name_clusters(names) is fitted
     local = fitted.to_local()
     assert type(local) is TAOClustering
+    assert local.cluster_names_ == names
     for name in ("predict", "apply", "transform"):
         lazy, expected = getattr(fitted, name)(array()), getattr(local, name)(ROWS)
         assert lazy.chunks[0] == CHUNKS
