@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import silhouette_score
 from sklearn.utils import _safe_indexing, check_random_state
@@ -22,6 +23,7 @@ _MOST_CLUSTERS = 12  # tried by default
 _FEW_ROWS = 35  # per cluster: with fewer rows, the suggestion is often wrong by one
 _LEAST_ROWS = 5  # of a cluster in the other half; with fewer, it is not shown to be apart
 _OF_SILHOUETTE = 2000  # rows
+_MOST_GROUPS = 3  # values of a column that can be groups of their own
 # If none of these parameters is set, a tree has one leaf per cluster.
 _SIZES = ("max_leaves", "max_parameters", "max_cost_increase", "lambda_", "depth", "init")
 _PURPOSE = "The criterion finds groups that are apart, which need not be the most useful segments."
@@ -137,6 +139,21 @@ def _measures(k, estimator, halves, trees):
     return line
 
 
+def _steps(rows):
+    """Return the usual step between the values of each column, for example 1 for numbers of orders.
+
+    Between two values of such a column there are no rows, but this is no gap between groups. The
+    step of a column with at most three values, which can be groups, and of all columns of sparse
+    rows is 0.
+    """
+    steps = np.zeros(rows.shape[1])
+    if not sp.issparse(rows):
+        for j in range(rows.shape[1]):
+            values = np.unique(rows[:, j])
+            steps[j] = np.median(np.diff(values)) if len(values) > _MOST_GROUPS else 0.0
+    return steps
+
+
 class _Free(NamedTuple):
     """The free clustering of one half of the rows.
 
@@ -177,12 +194,16 @@ class _Free(NamedTuple):
         labels = distances.argmin(axis=1)
         if np.bincount(labels, minlength=len(self.centers)).min() < _LEAST_ROWS:
             return 1.0
+        steps = np.zeros(self.centers.shape[1])
         if line is not objective:
             distances = line.distances(line.prepare(rows), self.centers)
+        if isinstance(line, KMeans):  # of a sum, d(x, a) - d(x, b) = 2 (b - a).x + constant
+            steps = _steps(rows)
         worst = 0.0
         for a, b in combinations(range(len(self.centers)), 2):
             pair = (labels == a) | (labels == b)
-            worst = max(worst, density_ratio(distances[pair, a] - distances[pair, b]))
+            blur = np.linalg.norm((self.centers[a] - self.centers[b]) * steps)
+            worst = max(worst, density_ratio(distances[pair, a] - distances[pair, b], blur=blur))
         return worst
 
     def silhouette(self, random_state):

@@ -16,7 +16,7 @@ _SAME = 1e-9  # a standard deviation below this share of the largest distance is
 _DIGITS = 4  # significant digits: later ones depend on the row order
 
 
-def density_ratio(distance, weight=None):
+def density_ratio(distance, weight=None, *, blur=0.0):
     """Return how dense rows are at a cut, relative to the lower of the peaks on its sides.
 
     Let f be the kernel density of the distances with the bandwidth h = 1.06 s n^(-1/5), where s is
@@ -30,6 +30,9 @@ def density_ratio(distance, weight=None):
         Signed distances of the rows from the cut; rows with a distance of at most 0 are on its
         left.
     weight : float64 array of shape (n,), optional
+    blur : float, default=0.0
+        Bandwidth that is added to h (as the root of the sum of squares), because distances come
+        from columns with discrete values.
 
     Returns
     -------
@@ -42,13 +45,14 @@ def density_ratio(distance, weight=None):
     is_left = distance <= 0
     if not 0 < np.count_nonzero(is_left) < len(distance):
         return 1.0
-    distance = distance / np.abs(distance).max()
+    largest = np.abs(distance).max()
+    distance, blur = distance / largest, blur / largest
     stds = [_std(distance[side], weight[side]) for side in (is_left, ~is_left)]
     known = [std for std in stds if std > _SAME]
     if not known:
         return 0.0
     n_distinct = len(np.unique(distance))
-    step = _rounded(1.06 * min(known) * n_distinct**-0.2 / _PER_BANDWIDTH)
+    step = _rounded(np.hypot(1.06 * min(known) * n_distinct**-0.2, blur) / _PER_BANDWIDTH)
     places = np.ceil(distance / step) - 1  # so that a distance of 0 is on the left
     is_near = np.abs(places) < _MOST_BINS
     if not is_near.all():
