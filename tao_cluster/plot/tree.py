@@ -429,7 +429,8 @@ class Picture:
             text = f"{100 * self._share(node):.1f} %" if node else "all rows"
         cut = cut_word(test) if self.tree.children_left[node] >= 0 else None
         kept = f"{' · ' if text else ''}{cut}" if cut else ""
-        box.write(ax, text, 7, kept=kept, color="0.3")
+        if text or kept:
+            box.write(ax, text, 7, kept=kept, color="0.3")
 
     def _share(self, node):
         """Return the share of the rows, or of their weight, that reaches a node."""

@@ -68,6 +68,16 @@ def test_fit(iris, capsys, name):
     assert names[expected.tree_.used_features[0]] in shown
 
 
+def test_number_of_clusters_that_data_suggest(iris, capsys):
+    for name in ("plain.csv", "iris.npy"):
+        options = ["--n-clusters", "auto", "--split", "axis", "--max-leaves", "2"]
+        assert main(["fit", name, *options, "--out", f"{name}_auto"]) == 0
+        assert "2 clusters: between them, the rows are" in capsys.readouterr().out
+    assert load("iris.npy_auto/model.json").n_clusters == 2
+    assert main(["fit", "iris.npy", "--n-clusters", "auto", "--out-of-core"]) == 2
+    assert "needs a number of clusters" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_fit_by_a_goal(iris, capsys):
     options = ["--n-clusters", "3", "--depth", "3", "--max-cost-increase", "5"]

@@ -170,7 +170,7 @@ def test_words_are_red_then_blue_and_sized_by_weight(rows):
 
 def test_tests_of_one_feature_show_the_share_of_rows(rows):
     model = TAOClustering(3, split="axis", max_leaves=3, random_state=0).fit(rows)
-    texts = texts_of(plot_tree(model, rows))
+    texts = [text.split(" · ")[0] for text in texts_of(plot_tree(model, rows))]
     shares = model.tree_.node_counts(model.apply(rows)) / len(rows)
     assert "all rows" in texts
     for node in range(1, model.tree_.n_nodes):
@@ -269,7 +269,7 @@ def test_own_glyphs(rows):
 
     ax = plot_tree(two_tests(), rows, nodes=Plain())
     assert {"test 0", "test 2", "leaf 0", "leaf 1"} <= set(texts_of(ax))
-    assert ax.get_title() == "as told"
+    assert ax.get_title().split("; ")[0] == "as told"
 
 
 def test_leaves_show_true_classes(rows):
