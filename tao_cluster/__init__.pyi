@@ -21,9 +21,9 @@ from . import tree as tree
 from .columns.schema import Schema
 from .comparison import compare
 from .comparison.stability import stability
+from .constraints import Constraints
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
-from .constraints import Constraints
 from .optimize.algorithms import DirectForm, PenaltyMethod
 from .optimize.choose import knee
 from .path import tao_path

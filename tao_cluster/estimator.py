@@ -19,6 +19,7 @@ from .initial_trees.builders import NAMES
 from .optimize.algorithms import SPLIT_KINDS, AxisAligned, DirectForm, Oblique, PenaltyMethod
 from .optimize.fit import Method
 from .optimize.settings import ALGORITHMS, OBJECTIVES, PENALTIES, Settings
+from .problem.split_limits import narrowed
 from .tree import Tree
 
 _OBJECTIVE_METHODS = ["reference", "prepare", "distances", "update_centers", "value", "as_distance"]
@@ -361,10 +362,11 @@ class TAOClustering(TreeClustering):
         lambdas = None if lambdas is None else _checked_lambdas(lambdas)
         leaves = None if leaves is None else _checked_leaves(leaves)
         inputs, rows, problem = plain._freeze(method, X, y, sample_weight, embedding)
+        narrow, restored = narrowed(problem)
         models = []
-        for parameter, result in method.fit_path(problem, leaves if lambdas is None else lambdas):
+        for parameter, result in method.fit_path(narrow, leaves if lambdas is None else lambdas):
             model = copy.copy(plain).set_params(**parameter)
-            model._store(X, inputs, rows, problem, result)
+            model._store(X, inputs, rows, problem, restored(result))
             models.append(model)
         return models
 

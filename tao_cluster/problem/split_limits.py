@@ -9,11 +9,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import stored_by_rows
-from ..tree import Tree
 from .levels import Levels
 
 _NEAR = 1e-3  # of a step: a threshold so close to a line of the grid is on it, up to rounding
 _MOST_DECIMALS = 12
+
+
+def narrowed(problem):
+    """Return a problem without the columns that no test may use, and how to undo that.
+
+    Returns
+    -------
+    narrow : Problem
+    restored : callable that turns a Result for `narrow` into one for `problem`
+    """
+    if problem.limits is None:
+        return problem, lambda result: result
+    narrow = problem.limits.narrowed(problem)
+    return narrow, narrow.limits.restored
 
 
 class Grid(NamedTuple):
