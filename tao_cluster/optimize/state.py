@@ -32,8 +32,9 @@ from ..tree import Tree
 from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
 from ..tree.shape import kept_nodes
-from .simplify import pruned_to, within_limits
+from .simplify import pruned_to
 from .tree_step import Routed, TreeStep
+from .within_limits import within_limits
 
 # A fit optimises the tree at these shares of its lambda, one after the other.
 APPROACH = (0.1, 1.0)
@@ -570,8 +571,8 @@ def starting_trees(search, random_state):
         depths = {limits.max_depth, min(shallow, limits.max_depth or shallow)}
         found = (rooted_cart_tree(search.problem, limits, each) for each in sorted(depths, key=str))
         trees = itertools.chain(trees, found)
-    for tree in filter(None, trees):
-        tree = tree if limits is None else search.evaluate(tree).tree
+    trees = filter(None, trees)
+    for tree in trees if limits is None else (search.evaluate(tree).tree for tree in trees):
         is_large = most_leaves is not None and tree.n_leaves > most_leaves
         yield search.start_from(
             pruned_to(search, search.evaluate(tree), most_leaves) if is_large else tree

@@ -181,14 +181,19 @@ class SplitLimits:
         """Return whether the first test of a tree cannot be removed alone."""
         return self.first is not None and tree.n_leaves > 2
 
+    def has_first(self, tree, counts):
+        """Return whether the first test uses its column alone, with rows on both sides."""
+        if self.first is None or tree.n_leaves == 1:
+            return True
+        sides = counts[[tree.children_left[0], tree.children_right[0]]]
+        return bool(self.users(tree.split(0)[0]) == {self.first} and sides.all())
+
     def are_met(self, tree, counts):
         """Return whether a tree keeps the limits; `counts` is the size of each node."""
         if self.max_depth is not None and tree.max_depth > self.max_depth:
             return False
-        if self.first is not None and tree.n_leaves > 1:
-            sides = counts[[tree.children_left[0], tree.children_right[0]]]
-            if self.users(tree.split(0)[0]) != {self.first} or not sides.all():
-                return False
+        if not self.has_first(tree, counts):
+            return False
         tests = (self.users(tree.split(node)[0]) for node in tree.decision_nodes)
         uses = Counter(user for test in tests for user in test)
         return self.max_tests is None or max(uses.values(), default=0) <= self.max_tests
