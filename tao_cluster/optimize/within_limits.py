@@ -11,6 +11,7 @@ from ..initial_trees.cart import cart_tree
 from ..tree import Split, Tree
 from ..tree.growth import grow_breadth_first
 from ..tree.routing import project
+from .simplify import pruned_to
 
 
 def within_limits(search, tree, leaf_of_row):
@@ -20,12 +21,18 @@ def within_limits(search, tree, leaf_of_row):
     columns are removed from tests beyond their number, subtrees beyond the depth become leaves, and
     tests without columns or with too few rows on a side give way to one of their subtrees.
     """
-    limits, counts = search.problem.limits, tree.node_counts(leaf_of_row)
+    limits = search.problem.limits
+    if limits is None or not limits.are_structural:
+        return tree, leaf_of_row
+    counts = tree.node_counts(leaf_of_row)
     if limits.are_met(tree, counts):
         return tree, leaf_of_row
     root = 0 if limits.has_first(tree, counts) else None
     rows = np.arange(search.problem.n_rows)
     tree = grow_breadth_first((root, 0, rows), _Cut(search, tree).part, tree.n_features)
+    most = search.settings.max_leaves
+    if most is not None and tree.n_leaves > most:  # a first test doubles the leaves at most
+        tree = pruned_to(search, search.evaluate(tree), most)
     return tree, search.step.leaves_of(tree)
 
 

@@ -29,6 +29,11 @@ def narrowed(problem):
     return narrow, narrow.limits.restored
 
 
+def depth_limit(limits):
+    """Return the maximum depth of SplitLimits as a number; infinity for None or without one."""
+    return np.inf if limits is None or limits.max_depth is None else limits.max_depth
+
+
 class Grid(NamedTuple):
     """Multiples of a step in raw units, for a column of X.
 
@@ -167,6 +172,13 @@ class SplitLimits:
     def are_structural(self):
         """Whether the first test, the depth or numbers of tests are limited."""
         return not self.first is self.max_depth is self.max_tests is None
+
+    @property
+    def rules(self):
+        """The limits as :mod:`tao_cluster.optimize.axis_kernels` takes them."""
+        most = np.iinfo(np.int32).max if self.max_tests is None else self.max_tests
+        required = -1 if self.first is None else self.first
+        return self.group if self.are_structural else self.group[:0], required, most
 
     @property
     def first_columns(self):
