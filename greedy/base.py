@@ -9,7 +9,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tao_cluster._utils.options import with_plain_numbers
+from tao_cluster._utils.warnings import listed
 from tao_cluster.base import LEAF_SIZES, TreeClustering
+from tao_cluster.constraints import Constraints
 from tao_cluster.objectives import KMeans, KMedians, Objective
 from tao_cluster.problem.problem import Result
 from tao_cluster.tree.leaf_size import LeafSize
@@ -26,6 +28,7 @@ POSITIVE = Interval(Integral, 1, None, closed="left")
 CONSTRAINTS = {
     "n_clusters": [POSITIVE],
     "min_samples_leaf": LEAF_SIZES,
+    "constraints": [None, Constraints],
     "reference": [None, "array-like", HasMethods("fit")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
@@ -72,6 +75,7 @@ class GreedyTree(TreeClustering):
     midpoints: bool = True
     ties: str = "widest"
     min_samples_leaf: int | float = 1
+    constraints: Any = None
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -139,6 +143,16 @@ class GreedyTree(TreeClustering):
         """
         check_is_fitted(self)
         return -self._cost(X, None, sample_weight, embedding, self.free_centers_)
+
+    def _validate_params(self):
+        super()._validate_params()
+        names = ("first", "steps", "max_depth", "max_tests_per_column")
+        given = [name for name in names if getattr(self.constraints, name, None) is not None]
+        if given:
+            raise ValueError(
+                f"constraints: {type(self).__name__} keeps columns and not_tested, but not "
+                f"{listed(given)}; use TAOClustering(split='axis')."
+            )
 
     def _method(self):
         return Method(OBJECTIVES[self.objective], self._fit_tree)

@@ -64,6 +64,9 @@ class IMM(CostTree):
         Minimum size of each leaf that a cut makes. An int is a number of rows of positive weight,
         whatever their weights. A float is a share of the total weight of the rows. With 1, the
         default, there is no minimum: the published algorithms may leave a leaf without rows.
+    constraints : Constraints, optional
+        Only `columns` or `not_tested`, which say what columns the tests may use; see
+        :class:`tao_cluster.Constraints`. All columns determine the clusters.
     n_jobs : int, default=None
         Number of threads that search the features; the tree is the same for any number.
     random_state : int, RandomState instance or None, default=None

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -132,53 +133,55 @@ class Constraints(Part):
             If a column does not exist or cannot be tested, or if no tree with a leaf for each
             cluster is possible.
         """
-        n_columns, names = X.shape[1], display_names(given)
-        owners, sources = getattr(given, "attrs", {}).get("raw_columns", (names, None))
-        owners = [str(j) for j in range(n_columns)] if owners is None else list(owners)
+        names = display_names(given)
+        default = [str(j) for j in range(X.shape[1])] if names is None else names
+        owners, sources = getattr(given, "attrs", {}).get("raw_columns", (default, None))
         users = list(dict.fromkeys(owners))
         group = np.array([users.index(owner) for owner in owners], dtype=np.intp)
-
-        def number(name, option):
-            shown = display_name(name)
-            if shown not in users:
-                where = f"the columns are {listed(users)}" if names else f"X has {n_columns}"
-                raise ValueError(f"constraints: {option}: there is no column {name!r}; {where}.")
-            return users.index(shown)
-
-        tested = np.ones(len(users), dtype=bool)
-        if self.columns is not None:
-            tested[:] = False
-            tested[[number(name, "columns") for name in self.columns]] = True
-        if self.not_tested is not None:
-            tested[[number(name, "not_tested") for name in self.not_tested]] = False
-        if not tested.any():
+        place = partial(_place, users)
+        tested = np.full(len(users), self.columns is None)
+        tested[[place("columns", name) for name in _listed(self.columns)]] = True
+        tested[[place("not_tested", name) for name in _listed(self.not_tested)]] = False
+        n_tested, most = int(tested.sum()), self.max_tests_per_column
+        if n_tested == 0:
             option = "not_tested" if self.columns is None else "columns"
             raise ValueError(f"constraints: {option} leaves no column that may be tested.")
-        most = self.max_tests_per_column
-        if most is not None and most * tested.sum() < n_clusters - 1:
+        if most is not None and most * n_tested < n_clusters - 1:
             raise ValueError(
                 f"constraints: max_tests_per_column={most} conflicts with n_clusters={n_clusters}: "
-                f"{tested.sum()} columns then have at most {most * tested.sum()} tests, and a leaf "
-                f"for each cluster needs {n_clusters - 1}."
+                f"{n_tested} columns then have at most {most * n_tested} tests, and a leaf for "
+                f"each cluster needs {n_clusters - 1}."
             )
-        low, high = ranges(X)
-        first, grids = None, {}
+        (low, high), first, grids = ranges(X), None, {}
         if self.first is not None:
-            first = number(self.first, "first")
+            first = place("first", self.first)
             if not np.any(low[group == first] < high[group == first]):
                 raise ValueError(f"constraints: first={self.first!r} is a constant column.")
         for name, step in (self.steps or {}).items():
-            own = np.flatnonzero(group == number(name, "steps"))
-            for j in own if sources is None else filter(lambda j: _is_number(sources[j]), own):
-                grids[j] = Grid(float(step), None if sources is None else sources[j])
-            own = [j for j in own if j in grids]
+            own = np.flatnonzero(group == place("steps", name)).tolist()
+            if sources is not None:
+                own = [j for j in own if _is_number(sources[j])]
             if not own:
                 raise ValueError(f"constraints: steps: {name!r} is not a column of numbers.")
+            grids |= {j: Grid(float(step), sources and sources[j]) for j in own}
             if not any(np.diff(grids[j].cell(np.array([low[j], high[j]]))) for j in own):
                 raise ValueError(
                     f"constraints: steps: no multiple of {step!r} is among the values of {name!r}."
                 )
         return SplitLimits(group, tested[group], grids, first, self.max_depth, most)
+
+
+def _listed(names):
+    return [] if names is None else list(names)
+
+
+def _place(users, option, name):
+    """Return the position of a column that an option names among the user's columns."""
+    if display_name(name) not in users:
+        raise ValueError(
+            f"constraints: {option}: there is no column {name!r}; the columns are {listed(users)}."
+        )
+    return users.index(display_name(name))
 
 
 def _is_number(column):

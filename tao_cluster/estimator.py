@@ -19,6 +19,7 @@ from .initial_trees.builders import NAMES
 from .optimize.algorithms import SPLIT_KINDS, AxisAligned, DirectForm, Oblique, PenaltyMethod
 from .optimize.fit import Method
 from .optimize.settings import ALGORITHMS, OBJECTIVES, PENALTIES, Settings
+from .problem.split_limits import narrowed
 from .tree import Tree
 
 _OBJECTIVE_METHODS = ["reference", "prepare", "distances", "update_centers", "value", "as_distance"]
@@ -210,34 +211,32 @@ class TAOClustering(TreeClustering):
         Standard deviation of each feature of each test over the rows of its node, in the order of
         ``tree_.split_weights``. Displays rank features by |weight| times this value.
     split_sides_ : float64 array of shape (n_nodes, 2)
-        The largest fitted value below the threshold of each test and the smallest one above it:
-        values of the feature or, for a test of several features, of their weighted sum. NaN at
-        leaves, and on a side without rows.
+        The largest fitted value below the threshold of each test, and the smallest one above it:
+        values of the feature, or of the weighted sum of several features. NaN at leaves, and on a
+        side without rows. Displays choose the digits of a test by them.
     split_densities_ : float64 array of shape (n_nodes,)
         Kernel density of w.x over the rows of a node at the threshold, divided by the lower of
         the peaks on both sides: 0 in an empty gap, near 1 in a crowd. NaN at leaves.
     feature_importances_ : float64 array of shape (n_features,)
-        Share of the cost that the tests of each feature save (0 for a single leaf): that of the
-        rows of a test in the best single cluster, minus that on its left and on its right. The
-        features of a test share its saving in proportion to |weight| times standard deviation. It
-        is the mean decrease in impurity of scikit-learn's trees, with this cost as impurity.
+        Share of the cost that the tests of each feature save: the mean decrease in impurity of
+        scikit-learn's trees, with the cost as impurity. It sums to 1, or is 0 throughout for a
+        single leaf. The features of an oblique test share its saving in proportion to |weight|
+        times standard deviation over the rows of the node.
     free_labels_, free_centers_, free_inertia_
         Labels, centres and cost of the free clustering.
     history_ : list of dict
-        One record per tree that was evaluated: stage ("start", "search", "direct", "relax",
+        One record per evaluated tree: stage ("start", "search", "direct", "relax",
         "regrow", "exact", "direct fit", "penalty" or "polish"), lambda (in the stage "exact" the
         penalty per parameter), mu (0 in the stage "direct fit", infinite in the direct form),
         cost_increase (percent, of the rows without noisy copies), leaves, non_zeros, mismatch
         (weight of the rows whose assignment differs from the tree's), kept (whether it is the best
-        of its stage so far), sampled (whether lambda and the cost are those of a sample of the
-        rows) and seconds.
+        of its stage so far), sampled (whether costs are those of a sample of rows) and seconds.
     n_iter_ : int
         Length of `history_`.
     best_lambda_ : float
-        Lambda of `tree_`: `lambda_` or the chosen value; 0 if `fit` chose the number of leaves.
+        Lambda of `tree_`: `lambda_`, or the value that `fit` chose; 0 if it chose leaves instead.
     validation_cost_increase_ : float
-        Only with `validation`: cost increase in percent on the held-out rows. It belongs to the
-        tree that determined the size, which was not fitted to these rows.
+        Only with `validation`: percentage on the held-out rows of the tree that set the size.
     cluster_names_ : list of str, only after `name_clusters`
     classes_ : array of shape (n_clusters,)
         Only with ``objective="labels"``: the sorted labels. `cluster_centers_` and `free_centers_`
@@ -273,8 +272,8 @@ class TAOClustering(TreeClustering):
     and leaves are regrown where they reduce the cost most. A split that does not reduce the cost is
     removed. The search is ours; the paper's is ``algorithm="published"``.
 
-    *Equal rows* are merged into one weighted row, so that weight 2 equals a repeated row bit by
-    bit. A KeyboardInterrupt ends `fit` with a warning and keeps the best tree so far.
+    *Equal rows* are merged into one row: weight 2 equals a repeated row bit by bit. A
+    KeyboardInterrupt ends `fit` with a warning and keeps the best tree so far.
 
     *Memory* besides X: the rows in the form of the node solver (4 bytes per value, 8 per non-zero
     value of sparse X), as much again for the rows of the largest node (for sparse X a quarter per
@@ -361,10 +360,11 @@ class TAOClustering(TreeClustering):
         lambdas = None if lambdas is None else _checked_lambdas(lambdas)
         leaves = None if leaves is None else _checked_leaves(leaves)
         inputs, rows, problem = plain._freeze(method, X, y, sample_weight, embedding)
+        narrow, restored = narrowed(problem)
         models = []
-        for parameter, result in method.fit_path(problem, leaves if lambdas is None else lambdas):
+        for parameter, result in method.fit_path(narrow, leaves if lambdas is None else lambdas):
             model = copy.copy(plain).set_params(**parameter)
-            model._store(X, inputs, rows, problem, result)
+            model._store(X, inputs, rows, problem, restored(result))
             models.append(model)
         return models
 

@@ -12,7 +12,7 @@ from ._utils.frames import as_pandas
 from .estimator import TAOClustering
 from .plot.curves import plot_n_clusters
 from .separation import MOST_ROWS, suggest
-from .table import table_pipeline
+from .table import passed_on, table_pipeline
 from .tree.densities import GAP
 
 _HEADS = {
@@ -162,7 +162,9 @@ def choose_n_clusters(
     else:
         estimator = TAOClustering(**options)
     if isinstance(estimator, Pipeline):
-        X = estimator[:-1].fit_transform(X) if len(estimator) > 1 else X
+        if len(estimator) > 1:
+            estimator[:-1].fit(X)
+            X = passed_on(estimator, X)
         estimator = estimator[-1]
     if not isinstance(estimator, TAOClustering):
         raise TypeError(

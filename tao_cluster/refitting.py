@@ -20,6 +20,7 @@ from .optimize.fixed_columns import refit_columns
 from .problem.problem import Result
 from .reference import FreeClustering
 from .report import report
+from .table import passed_on
 from .tree import tree_of
 from .tree.routing import kernel_arrays
 
@@ -120,17 +121,14 @@ def refitted(model, X, new_X, keep, further):
     """
     if not isinstance(model, Pipeline):
         return _of_estimator(model, X, new_X, keep, further)
-    *steps, (name, last) = model.steps
-    if steps:
-        first, raw = model[:-1], new_X
-        X = new_X = first.transform(X)
+    found, raw = copy.copy(model), new_X
+    if len(model.steps) > 1:
+        X = new_X = passed_on(model, X)
         if keep == "nothing":
-            first = clone(first)
-            new_X = first.fit_transform(raw, further["y"])
-            steps = first.steps
-    last, *measures = refitted(last, X, new_X, keep, further)
-    found = copy.copy(model)
-    found.steps = [*steps, (name, last)]
+            found.steps = [*clone(model[:-1]).fit(raw, further["y"]).steps, model.steps[-1]]
+            new_X = passed_on(found, raw)
+    last, *measures = refitted(model[-1], X, new_X, keep, further)
+    found.steps = [*found.steps[:-1], (model.steps[-1][0], last)]
     return found, *measures
 
 

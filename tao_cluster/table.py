@@ -228,12 +228,8 @@ class TablePipeline(Pipeline):
     def _fit(self, *args, **options):
         """Fit all steps but the last, and tell the last one the raw column behind each feature."""
         Z = super()._fit(*args, **options)
-        if getattr(self.steps[-1][1], "constraints", None) is not None:
-            steps = self.steps[:-1]
-            n_raw, names = raw_input(steps)
-            columns = columns_of(steps, n_raw)
-            Z.attrs["raw_columns"] = [names[column.source.column] for column in columns], columns
-        return Z
+        has_rules = getattr(self.steps[-1][1], "constraints", None) is not None
+        return with_raw_columns(self.steps[:-1], Z) if has_rules else Z
 
     def predict(self, X, **parameters):
         """Return the cluster of each row: array of shape (n,).
@@ -266,6 +262,23 @@ class TablePipeline(Pipeline):
         See :meth:`predict`.
         """
         return raw_view(self).encoded(self.steps[0][1].checked(X))
+
+
+def with_raw_columns(steps, Z):
+    """Return a DataFrame from fitted steps with the raw column behind each feature as attribute.
+
+    Constraints of an estimator that is fitted to it then refer to the raw columns.
+    """
+    n_raw, names = raw_input(steps)
+    columns = columns_of(steps, n_raw)
+    Z.attrs["raw_columns"] = [names[column.source.column] for column in columns], columns
+    return Z
+
+
+def passed_on(pipeline, X):
+    """Return what the fitted first steps of a pipeline pass to its last step."""
+    Z = pipeline[:-1].transform(X)
+    return with_raw_columns(pipeline.steps[:-1], Z) if isinstance(pipeline, TablePipeline) else Z
 
 
 class DecisionWarning(UserWarning):

@@ -17,6 +17,7 @@ from .. import reading
 from .._utils.warnings import listed
 from ..columns.dates import PARTS
 from ..columns.schema import Schema
+from ..constraints import Constraints
 from ..optimize.algorithms import SPLIT_KINDS
 from ..optimize.settings import OBJECTIVES
 from ..reading import Reading
@@ -66,11 +67,24 @@ def names_of(columns, options):
     for name in beside:
         if name not in columns:
             raise ValueError(f"there is no column {name!r}; the columns are {listed(columns)}.")
-    found = given(options, NAMES)
-    for option, values in found.items():
-        parts = ([value] if value in columns else re.split(" *, *", value) for value in values)
-        found[option] = list(chain.from_iterable(parts))
+    found = {name: _listed(values, columns) for name, values in given(options, NAMES).items()}
     return found | {"drop": found.get("drop", []) + beside}
+
+
+def _listed(values, columns):
+    parts = ([value] if value in columns else re.split(" *, *", value) for value in values)
+    return list(chain.from_iterable(parts))
+
+
+def constraints_of(options, columns=()):
+    """Return the Constraints of the options as a dict for TAOClustering; empty without any."""
+    found = given(options, ("first", "max_depth", "max_tests_per_column", "steps"))
+    for option, name in (("tested", "columns"), ("not_tested", "not_tested")):
+        if option in options:
+            found[name] = _listed(getattr(options, option), columns)
+    if "steps" in found:
+        found["steps"] = dict(found["steps"])
+    return {"constraints": Constraints(**found)} if found else {}
 
 
 def add_command(commands, name, text, run, *parents):
@@ -128,6 +142,16 @@ def tree_options():
     text = "form of the tests: oblique = weighted sums, axis = single columns (default: oblique)"
     add("--split", choices=SPLIT_KINDS, default="oblique", help=text)
     add("--max-leaves", type=int, metavar="N", help="maximum number of leaves")
+    text = "only this column may be tested; --tested can be repeated, or have names with commas"
+    add("--tested", action="append", metavar="COLUMN", help=text)
+    text = "this column shapes the clusters, but is not tested; see --tested"
+    add("--not-tested", action="append", metavar="COLUMN", help=text)
+    add("--first", metavar="COLUMN", help="the first test uses this column alone")
+    text = "thresholds of a column are multiples of a number: age=5; --step can be repeated"
+    add("--step", dest="steps", type=_step, action="append", metavar="COLUMN=STEP", help=text)
+    add("--max-depth", type=int, metavar="N", help="maximum number of tests of a rule")
+    text = "maximum number of tests that use the same column"
+    add("--max-tests-per-column", type=int, metavar="N", help=text)
     add_shape(parser)
     return parser
 
@@ -203,6 +227,12 @@ _NAMES_HELP = (
     "use this column, although it looks like a name of the rows; --{} can be repeated",
     "this column of numbers has codes of categories; --{} can be repeated",
 )
+
+
+def _step(text):
+    """Return the column and the number of a string such as age=5."""
+    column, _, step = text.rpartition("=")
+    return column, float(step)
 
 
 def _shape(text):

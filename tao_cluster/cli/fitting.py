@@ -178,13 +178,14 @@ def _estimator(options, *, standardize=False, **parameters):
     return TAOClustering(standardize=standardize, **_parameters(options), **parameters)
 
 
-def _parameters(options):
+def _parameters(options, columns=()):
     """Return the parameters of the estimator that `fit`, `path` and `compare` share."""
     return {
         "objective": options.objective,
         "random_state": options.reference_seed,
         "verbose": int(sys.stderr.isatty()),
         **given(options, ("n_clusters", "depth", "split", "max_leaves")),
+        **arguments.constraints_of(options, columns),
     }
 
 
@@ -254,7 +255,7 @@ def _pipeline_and_rows(options, frame, reading, parameters):
         **arguments.names_of(frame, options),
         na_values=reading.na_values,
         standardize=options.standardize is not False,
-        **_parameters(options),
+        **_parameters(options, list(frame.columns)),
         **parameters,
     )
     kept = np.ones(len(frame), dtype=bool)

@@ -340,8 +340,8 @@ def most_saved(rows, cost):
 def best_cut(rows, codes, first, cost, units, least, node, leaf, left, rules):
     """Return the cut of a leaf that saves most if each side gets its best label.
 
-    `rows` are the rows of the leaf; for the further arguments see :func:`close`. The result is (saving, feature, bin, label to the left, label
-    to the right).
+    `rows` are the rows of the leaf; see :func:`close` for the last arguments. The result is
+    (saving, feature, bin, label to the left, label to the right).
     """
     n_clusters = cost.shape[1]
     total, sums = np.empty(n_clusters), np.empty((256, n_clusters))

@@ -12,6 +12,7 @@ from .._utils.threads import check_interrupted
 from ..objectives import cluster_means
 from ..outofcore.coreset import sample_of_problem
 from ..problem.problem import Problem
+from ..problem.split_limits import depth_limit
 from ..solvers.axis import BinnedColumns
 from ..tree import Tree
 from . import axis_kernels as kernels
@@ -93,10 +94,7 @@ class Sketch:
     columns : int array of shape (d,), sampled columns of X
     price : float, penalty per test
     most_leaves : int
-    units : float64 array of shape (n,)
-        Units of each row; empty if leaves have no minimum size.
-    least : float, minimum sum of the units of a leaf
-    rules : tuple, limits of the tests; see :mod:`.axis_kernels`
+    units, least, rules : limits of leaves and tests; see :mod:`.axis_kernels`
     most_depth : float, maximum depth of leaves
     most_passes : float
         Number of passes over the sketch after which no further regrowth begins.
@@ -138,12 +136,10 @@ class Sketch:
         price = lambda_ + _NOISE * problem.free.inertia
         size = problem.leaf_size
         units, least = (np.empty(0), 0.0) if size is None else (size.units, size.least)
-        limits, rules = problem.limits, (np.empty(0, np.int64), -1, 0)
-        if limits is not None and limits.are_structural:
-            required = -1 if limits.first is None else limits.first
-            rules = (limits.group[columns], required, limits.max_tests or np.iinfo(np.int32).max)
+        rules = (np.empty(0, np.int64), -1, 0) if problem.limits is None else problem.limits.rules
+        rules = (rules[0][columns] if len(rules[0]) else rules[0], *rules[1:])
         terms = (binned.first, binned.highest, columns, price, most_leaves, units, least, rules)
-        return cls(problem, codes, *terms, getattr(limits, "max_depth", None) or np.inf)
+        return cls(problem, codes, *terms, depth_limit(problem.limits))
 
     @cached_property
     def unit(self):
@@ -198,8 +194,7 @@ class Sketch:
     def evaluate(self, nodes, near=None):
         """Return a :class:`Sketched` for the array `nodes` of a tree.
 
-        It has the cost of each row in each cluster, at centres that are optimal for the labels
-        of the tree. Tests that leave fewer rows on a side than the minimum size of leaves are
+        It has the cost of each row in each cluster, at optimal centres. Tests that leave fewer rows on a side than the minimum size of leaves are
         removed first. `near` is a :class:`Sketched` that may have some of the same centres, whose
         costs are then not computed again.
         """
@@ -281,7 +276,7 @@ class Sketch:
         nodes = np.full((max(n, 2 * most_leaves - 1), 5), -1)
         nodes[:n] = state.nodes
         rows = {leaf: state.order[slice(*state.span[leaf])] for leaf in fresh}
-        (group, *_), left = self.rules, kernels.remaining(nodes, self.rules)
+        group, left = self.rules[0], kernels.remaining(nodes, self.rules)
         level = dict(enumerate(kernels.levels(state.nodes).tolist()))
         # What a split can save: a bound, or the saving itself once the best cut has been found.
         savings = {}
@@ -380,22 +375,25 @@ class Sketch:
 
     @cached_property
     def _values(self):
-        """The rows in a few directions of the clustering space, with their weights.
+        return _values_of(self.problem)
 
-        The array of shape (n, 12) has the rows, minus their mean and multiplied by their weights,
-        and the weights. With more than 11 dimensions, the directions are those of the largest
-        variance.
-        """
-        space, weight = self.problem.space, self.problem.weight
-        if space.shape[1] > kernels.WIDTH - 1:
-            space = space @ _directions(space, weight).T
-        elif issparse(space):
-            space = space.toarray()
-        values = np.zeros((len(weight), kernels.WIDTH))
-        values[:, : space.shape[1]] = space - np.average(space, axis=0, weights=weight)
-        values *= weight[:, None]
-        values[:, -1] = weight
-        return values
+
+def _values_of(problem):
+    """Return the rows in a few directions of the clustering space, with their weights.
+
+    The array of shape (n, 12) has the rows, minus their mean and multiplied by their weights, and
+    the weights. With more than 11 dimensions, the directions are those of the largest variance.
+    """
+    space, weight = problem.space, problem.weight
+    if space.shape[1] > kernels.WIDTH - 1:
+        space = space @ _directions(space, weight).T
+    elif issparse(space):
+        space = space.toarray()
+    values = np.zeros((len(weight), kernels.WIDTH))
+    values[:, : space.shape[1]] = space - np.average(space, axis=0, weights=weight)
+    values *= weight[:, None]
+    values[:, -1] = weight
+    return values
 
 
 def _directions(space, weight):

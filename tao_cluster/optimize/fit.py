@@ -566,7 +566,7 @@ class Method:
 
         If the problem has categorical variables, tests can be sets of their levels.
         """
-        problem, restored = _narrowed(problem.with_limited_weights())
+        problem = problem.with_limited_weights()
         with self._bar() as bar:
             show = _shown_in(bar)
 
@@ -574,8 +574,8 @@ class Method:
                 return fit_tree(problem, settings, self.random_state, show)
 
             if problem.levels is not None:
-                return restored(fit_with_sets(fit, problem, self.settings, show))
-            return restored(fit(problem, self.settings))
+                return fit_with_sets(fit, problem, self.settings, show)
+            return fit(problem, self.settings)
 
     def check_path(self, lambdas, leaves):
         """Raise a ValueError if a path does not support the settings, `lambdas` or `leaves`."""
@@ -594,7 +594,7 @@ class Method:
         The dict is ``{"lambda_": value}`` for oblique and ``{"max_leaves": value}`` for
         axis-aligned trees.
         """
-        problem, restored = _narrowed(problem.with_limited_weights())
+        problem = problem.with_limited_weights()
         name = "lambda_" if self.settings.is_oblique else "max_leaves"
         with self._bar() as bar:
             show, wider = _shown_in(bar), None
@@ -603,18 +603,10 @@ class Method:
                 problem = wider.problem
             terms = (self.settings, sizes, self.random_state, show)
             for value, result in fit_path(problem, *terms):
-                yield {name: value}, restored(wider.narrowed(result) if wider else result)
+                yield {name: value}, wider.narrowed(result) if wider else result
 
     def _bar(self):
         return progress_bar(desc="trees", disable=not self.verbose)
-
-
-def _narrowed(problem):
-    """Return the problem without columns that no test may use, and how to undo that in a Result."""
-    if problem.limits is None:
-        return problem, lambda result: result
-    narrow = problem.limits.narrowed(problem)
-    return narrow, narrow.limits.restored
 
 
 def _shown_in(bar):

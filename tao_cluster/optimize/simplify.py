@@ -1,17 +1,14 @@
 """Simplification of trees: pruning of weak splits, and trimming of weights that decide no row."""
 
 import itertools
-from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 
-from .._utils.matrices import as_array, first_least
-from ..initial_trees.cart import cart_tree
+from .._utils.matrices import first_least
 from ..solvers import upright
 from ..tree import Split, Tree, midpoint
 from ..tree.conditions import Bound
-from ..tree.growth import grow_breadth_first
 from ..tree.margins import widest_gap, with_gaps
 from ..tree.routing import ReducedSets, project
 from ..tree.split_statistics import split_stds
@@ -113,91 +110,6 @@ def without_useless_splits(search, state):
             break
         state = other
     return state
-
-
-def within_limits(search, tree, leaf_of_row):
-    """Return a tree within the limits of the problem of `search`, and the leaf of each row.
-
-    A first test of the required column is put above the tree if it lacks one. From the root down,
-    columns are removed from tests beyond their number, subtrees beyond the depth become leaves, and
-    tests without columns or with too few rows on a side give way to one of their subtrees.
-    """
-    problem, limits, step = search.problem, search.problem.limits, search.step
-    if limits.are_met(tree, tree.node_counts(leaf_of_row)):
-        return tree, leaf_of_row
-    distances, weight = search.distances(problem.free.centers), problem.weight
-    size, uses, above = problem.leaf_size, Counter(), None
-
-    def best_label(rows):
-        return (weight[rows] @ distances[rows]).argmin()
-
-    def cost_below(child, rows):
-        labels = tree.leaf_label[step.leaves_of(tree, rows, child)]
-        return weight[rows] @ distances[rows, labels]
-
-    def reduced(split, rows):
-        """Return the test without columns that too many tests above use."""
-        kept = np.array([uses[user] < most for user in limits.group[split.indices]], dtype=bool)
-        if kept.all():
-            return split
-        X = as_array(problem.X[rows][:, split.indices[~kept]])
-        moved = np.average(X @ split.weights[~kept], weights=weight[rows])
-        return Split(split.indices[kept], split.weights[kept], float(split.threshold - moved))
-
-    def part(item):
-        node, depth, rows = item
-        while node is None or tree.children_left[node] >= 0:
-            if depth == limits.max_depth:
-                return best_label(rows)
-            if node is None:
-                split, children = above, (0, 0)
-            else:
-                split = reduced(Split.from_tree(tree, node), rows)
-                children = tree.children_left[node], tree.children_right[node]
-            terms = (split.indices, split.weights, step.n_jobs)
-            goes_left = project(step.view, rows, *terms) <= split.threshold
-            is_even = size is None or size.is_met(rows, goes_left)
-            if is_even and goes_left.any() and not goes_left.all():
-                uses.update(limits.users(split.indices))
-                sides = (rows[goes_left], rows[~goes_left])
-                return split, *((c, depth + 1, r) for c, r in zip(children, sides, strict=True))
-            if node is None:
-                return best_label(rows)
-            is_lost = len(tree.split(node)[0]) > len(split.indices) == 0
-            if is_lost or (goes_left.any() and not goes_left.all()):
-                costs = [cost_below(child, rows) for child in children]
-                goes_right = costs[1] < costs[0]
-            else:
-                goes_right = not goes_left.all()
-            node = children[int(goes_right)]
-        return tree.leaf_label[node]
-
-    most = np.inf if limits.max_tests is None else limits.max_tests
-    root, every = 0, np.arange(problem.n_rows)
-    if limits.first is not None and tree.n_leaves > 1:
-        split = Split.from_tree(tree, 0)
-        goes_left = project(step.view, every, split.indices, split.weights) <= split.threshold
-        is_even = size is None or size.is_met(every, goes_left)
-        has_sides = is_even and goes_left.any() and not goes_left.all()
-        if not has_sides or limits.users(split.indices) != {limits.first}:
-            root, above = None, _first_test(problem)
-            if above is None:
-                return (single := Tree.single_leaf(best_label(every), tree.n_features)), (
-                    step.leaves_of(single)
-                )
-    found = grow_breadth_first((root, 0, every), part, tree.n_features)
-    return found, step.leaves_of(found)
-
-
-def _first_test(problem):
-    """Return the test of the required first column that divides the free clusters best, or None."""
-    columns, size = problem.limits.first_columns, problem.leaf_size
-    least = 1 if size is None else size.parameter(problem.weight)
-    terms = (problem.free.labels, 2, problem.weight)
-    stump = cart_tree(problem.X[:, columns], *terms, min_samples_leaf=least)
-    if stump.n_leaves == 1:
-        return None
-    return Split.from_feature(columns[stump.split_indices[0]], stump.threshold[0])
 
 
 def _without(tree, nodes, goes_left):

@@ -26,14 +26,16 @@ from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.copies import with_noisy_copies
 from ..problem.problem import Problem
+from ..problem.split_limits import depth_limit
 from ..reference import optimal_centers
 from ..solvers import capped
 from ..tree import Tree
 from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
 from ..tree.shape import kept_nodes
-from .simplify import pruned_to, within_limits
+from .simplify import pruned_to
 from .tree_step import Routed, TreeStep
+from .within_limits import within_limits
 
 # A fit optimises the tree at these shares of its lambda, one after the other.
 APPROACH = (0.1, 1.0)
@@ -312,16 +314,14 @@ class Evaluator:
     def limits(self):
         """Return the maximum number of leaves and the maximum depth of trees of this fit.
 
-        If the settings have no such limit, it is the maximum over the initial trees.
+        Without such a limit, it is the maximum over the initial trees.
         """
         leaves, depth = np.max(self._sizes or [(np.inf, np.inf)], axis=0)
         settings = self.settings
+        depth = depth if settings.most_depth is None else settings.most_depth
         return (
             leaves if settings.most_leaves is None else settings.most_leaves,
-            min(
-                depth if settings.most_depth is None else settings.most_depth,
-                getattr(self.problem.limits, "max_depth", None) or np.inf,
-            ),
+            min(depth, depth_limit(self.problem.limits)),
         )
 
     def single_features(self, state):
@@ -375,7 +375,7 @@ class Evaluator:
     def evaluate(self, tree, leaf_of_row=None):
         """Return the state of a tree; clusters without rows keep their free centres.
 
-        Tests that leave fewer rows on a side than the minimum size of leaves are removed first.
+        Tests that break limits, such as the minimum size of leaves, are removed or changed first.
 
         Parameters
         ----------
@@ -383,18 +383,13 @@ class Evaluator:
         leaf_of_row : int32 array of shape (n,), optional
             Leaf of each row, if it is known already.
         """
-        problem = self.problem
-        if leaf_of_row is None:
-            leaf_of_row = self.step.leaves_of(tree)
+        problem, step = self.problem, self.step
+        leaf_of_row = step.leaves_of(tree) if leaf_of_row is None else leaf_of_row
         if problem.leaf_size is not None:
-            terms = (self.step.view, problem.leaf_size, self.step.n_jobs)
+            terms = (step.view, problem.leaf_size, step.n_jobs)
             rows = np.arange(problem.n_rows)
             tree, leaf_of_row = without_small_leaves(tree, rows, leaf_of_row, *terms)
-        if problem.limits is not None and problem.limits.are_structural:
-            before, most = tree, self.settings.max_leaves or np.inf
-            tree, leaf_of_row = within_limits(self, tree, leaf_of_row)
-            if tree is not before and tree.n_leaves > most:
-                return self.evaluate(pruned_to(self, self.evaluate(tree, leaf_of_row), most))
+        tree, leaf_of_row = within_limits(self, tree, leaf_of_row)
         labels = tree.leaf_label[leaf_of_row]
         centers = problem.objective.update_centers(
             self._data, labels, problem.weight, problem.free.centers
@@ -570,8 +565,8 @@ def starting_trees(search, random_state):
         depths = {limits.max_depth, min(shallow, limits.max_depth or shallow)}
         found = (rooted_cart_tree(search.problem, limits, each) for each in sorted(depths, key=str))
         trees = itertools.chain(trees, found)
-    for tree in filter(None, trees):
-        tree = tree if limits is None else search.evaluate(tree).tree
+    trees = filter(None, trees)
+    for tree in trees if limits is None else (search.evaluate(tree).tree for tree in trees):
         is_large = most_leaves is not None and tree.n_leaves > most_leaves
         yield search.start_from(
             pruned_to(search, search.evaluate(tree), most_leaves) if is_large else tree

@@ -144,6 +144,11 @@ def fit(
     method = plain._method()
     _check_method(method)
     _check_leaf_size(plain.min_samples_leaf)
+    if plain.constraints is not None:
+        raise ValueError(
+            "constraints are not supported out of core, because passes over all rows change tests: "
+            "leave them out, or fit the estimator itself to a sample of the rows."
+        )
     rng = check_random_state(random_state)
     with one_thread():
         blocks = blocks_of(blocks, sample_weight, embedding, effective_n_jobs(estimator.n_jobs))

@@ -9,11 +9,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import stored_by_rows
-from ..tree import Tree
 from .levels import Levels
 
 _NEAR = 1e-3  # of a step: a threshold so close to a line of the grid is on it, up to rounding
 _MOST_DECIMALS = 12
+
+
+def narrowed(problem):
+    """Return a problem without the columns that no test may use, and how to undo that.
+
+    Returns
+    -------
+    narrow : Problem
+    restored : callable that turns a Result for `narrow` into one for `problem`
+    """
+    if problem.limits is None:
+        return problem, lambda result: result
+    narrow = problem.limits.narrowed(problem)
+    return narrow, narrow.limits.restored
+
+
+def depth_limit(limits):
+    """Return the maximum depth of SplitLimits as a number; infinity for None or without one."""
+    return np.inf if limits is None or limits.max_depth is None else limits.max_depth
 
 
 class Grid(NamedTuple):
@@ -156,6 +174,13 @@ class SplitLimits:
         return not self.first is self.max_depth is self.max_tests is None
 
     @property
+    def rules(self):
+        """The limits as :mod:`tao_cluster.optimize.axis_kernels` takes them."""
+        most = np.iinfo(np.int32).max if self.max_tests is None else self.max_tests
+        required = -1 if self.first is None else self.first
+        return self.group if self.are_structural else self.group[:0], required, most
+
+    @property
     def first_columns(self):
         """The columns of X that the first test may use: int array."""
         return np.flatnonzero(self.group == self.first)
@@ -168,14 +193,19 @@ class SplitLimits:
         """Return whether the first test of a tree cannot be removed alone."""
         return self.first is not None and tree.n_leaves > 2
 
+    def has_first(self, tree, counts):
+        """Return whether the first test uses its column alone, with rows on both sides."""
+        if self.first is None or tree.n_leaves == 1:
+            return True
+        sides = counts[[tree.children_left[0], tree.children_right[0]]]
+        return bool(self.users(tree.split(0)[0]) == {self.first} and sides.all())
+
     def are_met(self, tree, counts):
         """Return whether a tree keeps the limits; `counts` is the size of each node."""
         if self.max_depth is not None and tree.max_depth > self.max_depth:
             return False
-        if self.first is not None and tree.n_leaves > 1:
-            sides = counts[[tree.children_left[0], tree.children_right[0]]]
-            if self.users(tree.split(0)[0]) != {self.first} or not sides.all():
-                return False
+        if not self.has_first(tree, counts):
+            return False
         tests = (self.users(tree.split(node)[0]) for node in tree.decision_nodes)
         uses = Counter(user for test in tests for user in test)
         return self.max_tests is None or max(uses.values(), default=0) <= self.max_tests

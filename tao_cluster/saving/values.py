@@ -19,6 +19,7 @@ from .._utils.options import name_of
 from ..columns import Indicator, Numeric
 from ..columns.readers import Reader
 from ..columns.schema import READERS
+from ..constraints import Constraints
 from ..estimator import TAOClustering
 from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
 from ..initial_trees.cart import Cart
@@ -33,7 +34,6 @@ from ..objectives import (
     SphericalKMeans,
     Trimmed,
 )
-from ..constraints import Constraints
 from ..optimize.algorithms import AxisAligned, DirectForm, Oblique, PenaltyMethod
 from ..penalties import SquaredError, ZeroOne
 from ..problem.scaling import ClusteringSpace, Scaling
