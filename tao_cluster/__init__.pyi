@@ -6,8 +6,8 @@ from . import explanations as explanations
 from . import export as export
 from . import initial_trees as initial_trees
 from . import measures as measures
-from . import n_clusters as n_clusters
 from . import monitoring as monitoring
+from . import n_clusters as n_clusters
 from . import objectives as objectives
 from . import optimize as optimize
 from . import outofcore as outofcore
@@ -29,8 +29,8 @@ from .constraints import Constraints
 from .description import describe
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
-from .n_clusters import choose_n_clusters
 from .monitoring import monitor
+from .n_clusters import choose_n_clusters
 from .optimize.algorithms import DirectForm, PenaltyMethod
 from .optimize.choose import knee
 from .path import tao_path

@@ -24,7 +24,7 @@ from .objectives.base import cluster_sums
 from .objectives.labels import encode
 from .plot.cards import plot_cards
 from .reference import free_labels
-from .report import check_weight, cluster_names, position_of, report
+from .report import check_weight, cluster_names, cluster_numbers, position_of, report
 from .tree import tree_of
 from .tree.conditions import LevelSet
 
@@ -112,7 +112,8 @@ def describe(
     english = premises_of(view, read.names, all_leaves, _english(nodes, read.names))
     has_rest = any(nodes[leaf]["cluster"] < 0 for leaf in all_leaves)
     classes, segments = getattr(last, "classes_", None), []
-    for k in [*range(len(labels)), *([-1] if has_rest else [])]:
+    numbers = [k for k in cluster_numbers(view) if k >= 0]
+    for k in [*numbers, *([-1] if has_rest else [])]:
         own, here = [leaf for leaf in all_leaves if nodes[leaf]["cluster"] == k], read.clusters == k
         n, size = int((here & (weight > 0)).sum()), float(weight[here].sum())
         share, cost, fit = size / float(weight.sum()), quality.cost(here), quality.fit(k, here)
@@ -213,7 +214,8 @@ class _Read(NamedTuple):
         weight = check_weight(sample_weight, len(leaves))
         own = own if feature_names is None else feature_names
         values = Values.from_rows(model, view, X, own)
-        clusters, n = tree_of(last).leaf_label[leaves], len(cluster_names(last)) + 1
+        labels, numbers = tree_of(last).leaf_label[leaves], np.array(cluster_numbers(last))
+        clusters, n = np.where(labels < 0, -1, numbers[labels]), len(numbers) + 1
         means = values.means(clusters, weight, n)
         return cls(view, names, last, encoded, leaves, clusters, weight, values, means)
 
@@ -308,11 +310,14 @@ class _Quality:
             objective, data = space.objective, space.objective.prepare(rows)
             centers = [space.scaled_centers(c) for c in (last.cluster_centers_, last.free_centers_)]
             free = y if is_fitted else free_labels(objective, data, weight, centers[1])
+            free = np.where(free == space.noise, -1, free)  # rows that a trimmed clustering leaves
             if objective.is_sum:
                 both = zip(centers, (clusters, free), strict=True)
                 n = np.arange(len(weight))
-                costs = [np.where(k < 0, 0, objective.distances(data, c)[n, k]) for c, k in both]
+                costs = [objective.distances(data, c)[n, k] for c, k in both]  # -1: the price
                 costs = np.column_stack(costs)
+                if space.noise is None:
+                    costs[(clusters < 0) | (free < 0)] = 0
         elif is_fitted:
             free = y
         if free is None:

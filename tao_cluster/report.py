@@ -296,6 +296,10 @@ def checked_names(names, labels, current):
         raise ValueError(
             f'Names must be a dict such as {{0: "Loyal"}} or a list, got {names!r:.80}.'
         )
+    if -1 in labels and len(names) == len(labels) - 1:  # those of the clusters alone
+        names = np.insert(
+            np.array(names, dtype=object), labels.index(-1), current[labels.index(-1)]
+        )
     if len(names) != len(labels):
         raise ValueError(
             f"Got {len(names)} names for {len(labels)} clusters; a dict can name some of them."

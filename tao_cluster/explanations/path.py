@@ -462,8 +462,9 @@ class Explanations(Sequence):
         """Return a pandas DataFrame with one line per test.
 
         Its columns are row (its position in x, from 0), step (0 at the root), node, test (a
-        string), sum, threshold, side and density (of the fitted rows at the threshold; NaN if unknown). The last
-        three columns have the leaf of the row, its cluster, and the name of the cluster.
+        string), sum, threshold, side and density (of the fitted rows at the threshold; NaN if
+        unknown). The last three columns have the leaf of the row, its cluster, and the name of the
+        cluster.
         """
         lines = [
             (
