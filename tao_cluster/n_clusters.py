@@ -15,14 +15,6 @@ from .separation import MOST_ROWS, suggest
 from .table import passed_on, table_pipeline
 from .tree.densities import GAP
 
-_HEADS = {
-    "free_cost": "cost per row",
-    "smallest": "smallest cluster",
-    "cost_increase": "tree, %",
-    "cost_increase_new": "new rows, %",
-    "density_tree": "density of the tree",
-}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NClusters:
@@ -76,10 +68,8 @@ class NClusters:
         return plot_n_clusters(self.table, self.n_clusters, GAP, title)
 
     def __repr__(self):
-        table = self.table.rename(columns=_HEADS).rename_axis(None)
-        texts = {"float_format": "{:.2f}".format, "na_rep": "-"}
-        whole = dict.fromkeys(("smallest cluster", "parameters"), "{:.0f}".format)
-        return f"{self.reason}\n\n{table.to_string(**texts, formatters=whole)}"
+        table = self.table.to_string(float_format=lambda x: f"{round(x, 2):g}", na_rep="-")
+        return f"{self.reason}\n\n{table}"
 
 
 def choose_n_clusters(

@@ -103,9 +103,8 @@ def _suggestion(table, n_used, n_rows):
         text = f"No clusters found: {n_used} rows are too few to compare two halves of them."
     sentences = [text, _PURPOSE]
     if n_used < _FEW_ROWS * max(n_clusters, 2):
-        sentences.append(
-            f"With fewer than {_FEW_ROWS} rows per cluster, the number is often wrong by one."
-        )
+        few = f"fewer than {_FEW_ROWS} rows per cluster"
+        sentences.append(f"With {few}, the number is often wrong by one.")
     if n_used < n_rows:
         sentences.append(f"It was measured on {n_used} of the {n_rows} rows.")
     return n_clusters, " ".join(sentences)
