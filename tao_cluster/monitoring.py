@@ -181,7 +181,7 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
         view, names = last, None
     given = {name: both for name, both in (("y", y), ("embedding", embedding)) if both is not None}
     months = [_month(model, view, X) for X in tables]
-    clusters, costs = [*cluster_names(view), NOWHERE], {}
+    clusters, costs = list(dict.fromkeys([*cluster_names(view), NOWHERE])), {}
     for i, when in enumerate(("then", "now")):
         arrays = {name: both[i] for name, both in given.items()}
         costs[when] = _costs(model, tables[i], months[i], arrays)
