@@ -194,9 +194,9 @@ class Sketch:
     def evaluate(self, nodes, near=None):
         """Return a :class:`Sketched` for the array `nodes` of a tree.
 
-        It has the cost of each row in each cluster, at optimal centres. Tests that leave fewer rows on a side than the minimum size of leaves are
-        removed first. `near` is a :class:`Sketched` that may have some of the same centres, whose
-        costs are then not computed again.
+        It has the cost of each row in each cluster, at optimal centres. Tests that leave fewer rows
+        on a side than the minimum size of leaves are removed first. `near` is a :class:`Sketched`
+        that may have some of the same centres, whose costs are then not computed again.
         """
         nodes, order, span, labels = self._routed(nodes)
         problem, free = self.problem, self.problem.free.centers
