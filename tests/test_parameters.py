@@ -387,7 +387,7 @@ def test_settings_of_algorithms_are_no_parameters(name):
 
 
 def test_the_signature_is_short():
-    assert len(inspect.signature(TAOClustering).parameters) <= 17
+    assert len(inspect.signature(TAOClustering).parameters) <= 18
 
 
 def test_verbose_shows_a_bar(X, capsys):
