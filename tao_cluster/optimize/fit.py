@@ -96,11 +96,13 @@ def fit_tree(problem, settings, random_state, on_record=None):
     # This comes first, because it needs much memory, and later steps keep memory in use.
     range_ = range_of_lambda(problem, settings)
     best = _best_attempt(problem, settings, random_state, on_record)
+    costs = best.fit.costs_along_lambda()
     if problem.objective.trims:
         best = _within_share(problem, settings, random_state, on_record, best)
+        costs = costs and [best.chosen.cost]  # the others can have another price
     best.goal.warn_if_missed(best.chosen)
     warn_unsolved(best.fit.search)
-    warn_choice(problem, settings, best.chosen, best.fit.costs_along_lambda(), range_)
+    warn_choice(problem, settings, best.chosen, costs, range_)
     return _published(best.fit, best.chosen, **best.found)
 
 
