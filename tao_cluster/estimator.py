@@ -145,9 +145,8 @@ class TAOClustering(TreeClustering):
         cost is the weight of misassigned rows. :class:`.Trimmed` leaves rows without a cluster.
     split : {"oblique", "axis"}, Oblique or AxisAligned, default="oblique"
         "oblique" tests weighted sums of a few features, "axis" single features. Thresholds are
-        halfway between the closest rows on both sides;
-        :class:`AxisAligned(midpoints=False) <tao_cluster.optimize.algorithms.AxisAligned>` uses
-        values of rows.
+        halfway between the closest rows on both sides; :class:`AxisAligned(midpoints=False)
+        <tao_cluster.optimize.algorithms.AxisAligned>` uses values of rows.
     standardize : bool, default=False
         Scale the columns of X to unit standard deviation, and centre them if X is dense, before
         distances and lambda are computed. Recommended if columns have different units. The tree,
@@ -167,21 +166,19 @@ class TAOClustering(TreeClustering):
         ``cluster_centers_``, ``means_`` or ``labels_`` after fit (-1 marks noise). For a pipeline
         that ends in such an estimator, rows are clustered in the space of its transformed columns,
         and the tree tests the columns of X. An array gives the centres, in the units of X. A fitted
-        estimator that belongs to other columns or other rows raises an error. This cannot be
-        checked if it has only ``labels_``: they must then be those of the rows of X, in their
-        order. With ``standardize=True``, a reference fitted to unscaled columns is not optimal.
+        estimator of other columns or rows raises an error. If it has only ``labels_``, they must be
+        those of the rows of X. With ``standardize=True``, fit it to scaled columns.
     algorithm : {"direct", "penalty", "published"}, DirectForm or PenaltyMethod, default="direct"
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
         "published" follows the paper: the penalty method with the squared error, the constant
         strength lambda and all updates accepted, one initial tree ("bisecting", or "exkmc" for
-        axis-aligned trees), and no refinement. The paper leaves these choices open. We tried
-        several; these give the trees nearest to its table 2 on the data set letter.
+        axis-aligned trees), and no refinement. Of the choices that the paper leaves open, these
+        come nearest to its table 2.
     n_jobs : int, default=None
         Number of threads; None is 1 (or the number of a joblib backend) and -1 is one per core.
-        The result is the same for any number. Threads pay for data of about 10 000 rows or more:
-        the starts of k-means, the initial trees and large nodes are computed side by side. While a
-        fit runs in threads, start other processes with "spawn": a forked process can hang.
+        The result is the same for any number. Threads pay for data of about 10 000 rows or more.
+        While a fit runs in threads, start other processes with "spawn": a forked process can hang.
     random_state : int, RandomState instance or None, default=None
         Seed of the free clustering, the initial trees and samples of rows. The same int gives the
         same tree, bit by bit.
@@ -193,8 +190,8 @@ class TAOClustering(TreeClustering):
     tree_ : Tree
         The fitted tree.
     labels_ : int32 array of shape (n,)
-        Cluster of each row, by the tree. Clusters are numbered as in the free clustering. A cluster
-        can be lost: then no leaf has its number.
+        Cluster of each row, by the tree, numbered as in the free clustering. If a cluster is lost,
+        no leaf has its number.
     cluster_centers_ : array of shape (n_clusters, m)
         Optimal centres of `labels_`. A cluster without rows keeps its free centre.
     inertia_ : float

@@ -129,11 +129,6 @@ class RawView(Facade):
         return raw_sides(tree_of(self.model), self.model.split_sides_, self.tree_, self.columns)
 
     @property
-    def split_densities_(self):
-        """Density of the rows at each test, which does not depend on units; see an estimator."""
-        return self.model.split_densities_
-
-    @property
     def _column_range(self):
         """Smallest and largest fitted value of each feature in raw units; None if unknown."""
         known = getattr(self.model, "_column_range", None)
@@ -186,10 +181,7 @@ class RawView(Facade):
         return self.model.apply(self.encoded(X))
 
     def encoded(self, X, *, is_complete=False):
-        """Return raw rows as the model takes them.
-
-        Columns that the tree does not test may be absent and are not read, unless `is_complete`.
-        """
+        """Return raw rows as the model takes them; unless `is_complete`, only tested columns."""
         only = self.tested_columns if self._reader and not is_complete else None
         return self._encoded(self._table(X, only))
 

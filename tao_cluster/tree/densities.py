@@ -37,7 +37,8 @@ def density_ratio(distance, weight=None, *, blur=0.0):
     Returns
     -------
     float in [0, 1]
-        It is 1 if a side has no rows, and 0 if all rows of a side are equal on both sides.
+        It is 1 if a side has no rows, and 0 if all rows of a side are equal on both sides. It is
+        NaN if a distance is infinite.
     """
     weight = np.ones(len(distance)) if weight is None else weight
     if not weight.all():
@@ -46,6 +47,8 @@ def density_ratio(distance, weight=None, *, blur=0.0):
     if not 0 < np.count_nonzero(is_left) < len(distance):
         return 1.0
     largest = np.abs(distance).max()
+    if not np.isfinite(largest):
+        return np.nan
     distance, blur = distance / largest, blur / largest
     stds = [_std(distance[side], weight[side]) for side in (is_left, ~is_left)]
     known = [std for std in stds if std > _SAME]
