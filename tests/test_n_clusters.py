@@ -37,6 +37,17 @@ def density_by_definition(p, weight):
     return f[np.abs(grid) <= h].min() / min(f[grid <= 0].max(), f[grid > 0].max())
 
 
+@pytest.mark.parametrize("n_values", [4, 6, 11])
+def test_columns_of_few_integers_do_not_look_like_gaps(n_values):
+    rng = np.random.default_rng(n_values)
+    counts = rng.integers(0, n_values, (900, 2))  # they say nothing about the groups
+    groups = 8 * rng.integers(0, 2, (900, 1)) + rng.normal(size=(900, 2))
+    X = np.hstack([groups, counts])
+    options = {"trees": False, "standardize": True, "random_state": 0}
+    assert choose_n_clusters(X, range(2, 8), **options).n_clusters == 2
+    assert choose_n_clusters(counts.astype(float), range(2, 8), **options).n_clusters == 1
+
+
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_density_at_each_test_follows_its_definition(split):
     X = make_blobs(150, 3, centers=4, cluster_std=2.5, random_state=0)[0]

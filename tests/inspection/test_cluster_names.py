@@ -10,13 +10,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM
-from tao_cluster import TAOClustering, load, save, table_pipeline
+from tao_cluster import TAOClustering, describe, load, monitor, refit, save, table_pipeline
 from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_query, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
@@ -57,7 +58,7 @@ def named(request):
 
 def drawn(axes):
     """All texts of a figure; lines of one text are joined."""
-    figure = np.ravel(axes)[0].figure
+    figure = axes if isinstance(axes, Figure) else np.ravel(axes)[0].figure
     texts = [text.get_text().replace("\n", " ") for text in figure.findobj(Text)]
     plt.close(figure)
     return "; ".join(texts)
@@ -81,6 +82,14 @@ OF_ALL = {
     "explanations": lambda model, X: str(explain(model, X)),
     "explanations as a page": lambda model, X: explain(model, X[:150])._repr_html_(),
     "explanations as a table": lambda model, X: explain(model, X).to_frame().to_string(),
+    "description": lambda model, X: str(describe(model, X)),
+    "description as a page": lambda model, X: describe(model, X).to_html(),
+    "description in Markdown": lambda model, X: describe(model, X).to_markdown(),
+    "description as a table": lambda model, X: describe(model, X).table.to_string(),
+    "cards": lambda model, X: drawn(describe(model, X).plot()),
+    "comparison of months": lambda model, X: str(monitor(model, X, X)),
+    "picture of months": lambda model, X: drawn(monitor(model, X, X).plot()),
+    "refit": lambda model, X: to_text(refit(model, X, verbose=0)),
 }
 # ... and with the name of the cluster of the first row.
 OF_ONE = {
