@@ -46,6 +46,7 @@ _FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError,
 # Attributes of every fitted estimator.
 _ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_stds_", "split_sides_")
 _NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_")
+_OPTIONAL_NUMBERS = ("best_lambda_", "n_noise_", "trimmed_share_", "trimming_price_")
 _FITTED = {"tree_", "_space", "n_features_in_", "node_rows_", *_NUMBERS, *_ARRAYS}
 
 
@@ -309,7 +310,7 @@ def _check_fitted(attributes):
     _require(tree.leaf_label.max() < n_labels, "the tree has a cluster without a centre")
     _require(("trimmed_share_" in attributes) == (n_labels > k), "trimmed_share_ needs noise")
     _check_arrays(attributes, tree, (k, m))
-    for name in (*_NUMBERS, "best_lambda_"):
+    for name in (*_NUMBERS, *_OPTIONAL_NUMBERS):
         value = attributes.get(name, 0)
         is_number = type(value) in (int, float) and not math.isnan(value)
         _require(is_number, f"{name} must be a number")
