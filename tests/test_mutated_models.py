@@ -99,9 +99,7 @@ def use(model, folder):
     model.predict(rows)
     model.transform(rows if embedding is None else embedding)
     model.score(rows, y, embedding=embedding)
-    model.cost_increase(
-        rows, embedding=embedding, y=None if model._space.classes is None else y
-    )
+    model.cost_increase(rows, embedding=embedding, y=None if model._space.classes is None else y)
     for write in (to_text, to_rules, to_dot, to_dataframe):
         write(model)
     to_sql(model, list("abcd"))  # raises for names that SQL does not support

@@ -213,7 +213,7 @@ def test_module_and_version():
     assert result.stdout.strip() == __version__
 
 
-@pytest.mark.slow
+@pytest.mark.sweep  # `.ci/run` runs it, too
 def test_demo(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0

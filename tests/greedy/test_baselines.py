@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from building import built
+from conftest import rest_in_sweeps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -335,7 +336,7 @@ def test_kd_leaves_get_the_label_of_least_surrogate_cost(digits, digits_referenc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", rest_in_sweeps(METHODS, KDTree, CLTree))
 def test_forms_weights_and_threads_give_the_same_tree(method, rng):
     X = np.round(rng.normal(size=(90, 4)), 1)
     centers = X[:4]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from building import built
+from conftest import rest_in_sweeps
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -318,7 +319,8 @@ def test_exkmc_makes_the_best_expansions(problem, extra, base):
         assert tree.leaf_label[node] == label
 
 
-@pytest.mark.parametrize("n_features", [3, 2**18])  # of many, the bounds take labels together
+# Of many features, the bounds take labels together.
+@pytest.mark.parametrize("n_features", rest_in_sweeps([3, 2**18], 3))
 def test_sparse_columns_are_skipped_only_if_they_cannot_save(n_features, rng):
     for _ in range(3 if n_features == 3 else 1):
         X = rng.integers(-1, 3, (60, 3)).astype(float)

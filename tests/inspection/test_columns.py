@@ -140,7 +140,7 @@ def test_axis_aligned_thresholds_are_exact(name, scale, shift, seed, midpoints):
 
 
 @pytest.mark.parametrize("name", INCREASING)
-@pytest.mark.parametrize("midpoints", [False, True])
+@pytest.mark.parametrize("midpoints", rest_in_sweeps([False, True], True))
 def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
     """Rows of the table, the floats next to each threshold, and rows outside of the fit."""
     model = ExKMC(3, max_leaves=4, midpoints=midpoints, random_state=0)

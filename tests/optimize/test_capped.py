@@ -41,7 +41,8 @@ COMBINATIONS = {
         "lambda_": 10.0,
     },
 }  # fmt: skip
-QUICK = ("no refits", "exact", "lambda")
+MARKS = dict.fromkeys(("no refits", "exact", "lambda"), ())
+MARKS["limit of cost"] = pytest.mark.sweep
 
 
 def widths(tree):
@@ -57,7 +58,7 @@ def fitted(name, cap, X=ROWS, **fit):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in COMBINATIONS],
+    [pytest.param(name, marks=MARKS.get(name, pytest.mark.slow)) for name in COMBINATIONS],
 )
 def test_every_test_keeps_to_the_cap(name):
     assert widths(fitted(name, None).tree_).max() > 2

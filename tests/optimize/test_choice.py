@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import rest_in_sweeps
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
@@ -365,7 +366,7 @@ def test_for_labels_the_size_does_not_depend_on_the_number_of_clusters(split):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("split", ["oblique", "axis"])
+@pytest.mark.parametrize("split", rest_in_sweeps(["oblique", "axis"], "oblique"))
 def test_the_default_size_hardly_depends_on_the_seed(split):
     X = DIGITS[:1000]
     sizes = [

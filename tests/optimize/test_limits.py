@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import assert_same_fit
+from conftest import assert_same_fit, rest_in_sweeps
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -75,7 +75,7 @@ def broken(model, X):
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(12), pytest.param(range(12, 50), marks=pytest.mark.slow)], ids=["few", "many"]
+    "seeds", [range(12), pytest.param(range(12, 50), marks=pytest.mark.sweep)], ids=["few", "many"]
 )
 def test_a_limit_holds_or_one_warning_says_why_not(seeds):
     for seed in seeds:
@@ -90,7 +90,9 @@ def test_a_limit_holds_or_one_warning_says_why_not(seeds):
 
 
 @pytest.mark.filterwarnings("ignore:The tree")
-@pytest.mark.parametrize("limit", [{"max_parameters": 22}, {"max_cost_increase": 20}, {}])
+@pytest.mark.parametrize(
+    "limit", rest_in_sweeps([{}, {"max_parameters": 22}, {"max_cost_increase": 20}], {})
+)
 def test_a_given_depth_is_the_largest_one_of_an_oblique_tree(limit):
     """Axis-aligned trees, with which it competes, can be deeper."""
     for seed in range(4):

@@ -29,7 +29,9 @@ def test_small_data_reach_the_optimum(name, n_leaves, most):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_leaves", "most"), [(20, 10.5), (40, 4.3)])
+@pytest.mark.parametrize(
+    ("n_leaves", "most"), [(20, 10.5), pytest.param(40, 4.3, marks=pytest.mark.sweep)]
+)
 def test_digits(digits, digits_reference, n_leaves, most):
     options = {"split": "axis", "max_leaves": n_leaves, "reference": digits_reference}
     model = TAOClustering(10, random_state=0, **options).fit(digits)

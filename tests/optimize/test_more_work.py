@@ -10,7 +10,9 @@ from tao_cluster import DirectForm, TAOClustering
 GOALS = ({}, {"max_parameters": 5}, {"max_cost_increase": 3.0}, {"split": "axis"})
 SWEEP = (pytest.mark.slow, pytest.mark.sweep)
 DRAWS = [
-    pytest.param(seed, goal, marks=() if seed == 1 else SWEEP, id=f"{seed}-{goal}")
+    pytest.param(
+        seed, goal, marks=() if (seed, goal) in ((1, 2), (1, 3)) else SWEEP, id=f"{seed}-{goal}"
+    )
     for seed in (1, 2)
     for goal in range(len(GOALS))
 ]
@@ -63,6 +65,7 @@ def test_more_work_is_never_worse(seed, goal, kind):
     assert np.all(np.diff(values) <= 1e-6 * (1 + abs(values[0])))
 
 
+@pytest.mark.sweep
 def test_more_initial_trees_give_better_trees_somewhere():
     """Otherwise the property above would hold for fits that ignore the number."""
     X, k = drawn(1)

@@ -50,7 +50,7 @@ def files_of(folder):
     return {path: path.read_bytes() for path in sorted(folder.rglob("*.nb[ic]"))}
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_damaged_files_are_replaced(tmp_path):
     """A process that is killed, or a full disk, leaves files that are empty or truncated."""
     assert run(tmp_path) == ""
