@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import rest_in_sweeps
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
@@ -261,7 +260,7 @@ def test_held_out_rows_by_share_number_and_mask():
             TAOClustering(3, validation=wrong, **options).fit(IRIS)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_a_limit_of_cost_is_met_on_the_rows_held_out():
     X, half = DIGITS[::2], np.arange(0, len(DIGITS[::2]), 2)
     options = {"random_state": 0, "algorithm": DirectForm(n_init=2)}
@@ -365,8 +364,8 @@ def test_for_labels_the_size_does_not_depend_on_the_number_of_clusters(split):
     assert trees[0] == trees[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("split", rest_in_sweeps(["oblique", "axis"], "oblique"))
+@pytest.mark.sweep
+@pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_the_default_size_hardly_depends_on_the_seed(split):
     X = DIGITS[:1000]
     sizes = [

@@ -193,7 +193,7 @@ def test_never_worse_than_one_feature_where_tails_are_heavy(kind):
         assert model.cost_increase_ <= axis.cost_increase_ + 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_digits_front(digits, digits_reference):
     """At most 1.4 % with 95 weights, 0.6 % with 135: what a rough version once reached."""
     for lambda_, cost, weights in ((0.6, 0.6, 135), (2.0, 1.4, 95)):
