@@ -115,7 +115,8 @@ def summary_of_delegates(app, kind, name, thing, options, lines):
     """Show the summary of a method that is a function of a module, and link to the function."""
     del app, name, options
     if kind == "method" and thing.__qualname__ == thing.__name__:
-        home = ".".join(thing.__module__.split(".")[:2]).removesuffix(".saving")
+        home = ".".join(thing.__module__.split(".")[:2])
+        home = home.removesuffix(".saving").removesuffix(".description")
         summary = "\n".join(lines).strip().split("\n\n")[0]
         lines[:] = [*summary.split("\n"), "", f"See :func:`{home}.{thing.__name__}`.", ""]
 

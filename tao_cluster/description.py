@@ -291,7 +291,7 @@ class _Quality:
 
     @classmethod
     def from_rows(cls, read, embedding, y):
-        """Assign rows to free clusters; see :func:`describe`."""
+        """Assign rows to free clusters; see :func:`tao_cluster.describe`."""
         last, X, clusters, weight = read.last, read.encoded, read.clusters, read.weight
         space = getattr(last, "_space", None)
         if space is None:
@@ -369,7 +369,7 @@ def _cost_text(cost):
 
 
 class Segment(NamedTuple):
-    """A cluster as :func:`describe` shows it.
+    """A cluster as :func:`tao_cluster.describe` shows it.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Description:
-    """What each cluster is, as :func:`describe` found it. It can be printed.
+    """What each cluster is, as :func:`tao_cluster.describe` found it. It can be printed.
 
     Parameters
     ----------
@@ -509,7 +509,7 @@ class Description:
         Parameters
         ----------
         a, b : cluster numbers, names, or labels that the model explains
-        X_new : rows as X of :func:`describe`, optional
+        X_new : rows as X of :func:`tao_cluster.describe`, optional
             Rows that `fit` has not seen. The default is X.
         n : int, default=10
             Number of columns.

@@ -38,7 +38,7 @@ NOWHERE, NEW, LEFT = "no segment", "(new)", "(left)"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Monitor:
-    """What has changed between the rows of two months; :func:`monitor` returns it.
+    """What has changed between the rows of two months; :func:`tao_cluster.monitor` returns it.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ def _transitions(labels, ids, clusters):
 
 
 def _reasons(segments, costs, columns, tests):
-    """Return the reasons for a refit, by the rules of :func:`monitor`: list of str."""
+    """Return the reasons for a refit, by the rules of :func:`tao_cluster.monitor`: list of str."""
     found = [
         f"the rows at the test {test} have moved (PSI {psi:.2f})"
         for test, psi in tests.loc[tests["status"] == "moved", ["test", "psi"]].to_numpy()
