@@ -17,9 +17,7 @@ from .tree.densities import split_densities
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import stds_and_sides
 
-__all__ = [
-    "report",
-]
+__all__ = ["name_clusters", "report"]
 
 FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
