@@ -523,7 +523,7 @@ class Description:
         Raises
         ------
         ValueError
-            If there is no such cluster, or if one has no rows.
+            If there is no such cluster, if one has no rows, or if both are the same.
 
         Notes
         -----
@@ -533,8 +533,11 @@ class Description:
         read = self._read
         if X_new is not None:
             read = _Read.from_rows(self._model, X_new, self._feature_names, sample_weight)
-        places, means = [position_of(read.last, k) for k in (a, b)], read.means
-        names = [cluster_names(read.last)[k] for k in places]
+        found, means = [position_of(read.last, k) for k in (a, b)], read.means
+        if found[0] == found[1]:
+            raise ValueError(f"a and b must be two clusters, got {a!r} and {b!r}.")
+        names = [cluster_names(read.last)[k] for k in found]
+        places = [cluster_numbers(read.last)[k] for k in found]  # -1 for rows without a cluster
         masks = [(read.clusters == k) & (read.weight > 0) for k in places]
         for here, name in zip(masks, names, strict=True):
             if not here.any():

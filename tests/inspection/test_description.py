@@ -171,6 +171,8 @@ def test_contrasts_and_their_intervals(pipeline):
     only = table[labels == 0]
     with pytest.raises(ValueError, match="cluster 1 has no rows here"):
         describe(pipeline, only).contrast(0, 1)
+    with pytest.raises(ValueError, match="must be two clusters"):
+        found.contrast(0, 0)
     with pytest.raises(ValueError, match=r"clusters are 0\.\.2, got 7"):
         found.contrast(0, 7)
 

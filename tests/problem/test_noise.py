@@ -13,8 +13,11 @@ from tao_cluster import (
     DirectForm,
     TAOClustering,
     compare,
+    describe,
     load,
+    monitor,
     outofcore,
+    refit,
     table_pipeline,
     tao_path,
 )
@@ -134,6 +137,27 @@ def test_outputs_name_rows_without_a_cluster(tmp_path):
     assert loaded.cost_increase(X) == model.cost_increase_
     for copy in (loaded, clone(model).fit(X)):
         np.testing.assert_array_equal(copy.predict(X), model.labels_)
+
+
+def test_descriptions_names_and_months_of_rows_without_a_cluster():
+    X, _ = far_rows(3)
+    model = trimmed().fit(X).name_clusters(["a", "b", "c"])
+    found, labels = describe(model, X), model.labels_
+    assert set(found.table["segment"]) == {"a", "b", "c", "no segment"}
+    assert found.table["rows"].tolist() == [
+        np.sum(labels == segment.number) for segment in found.segments
+    ]
+    assert found.cost_increase == pytest.approx(model.cost_increase_)
+    first = found.contrast("no segment", "a").table.iloc[0]
+    column = int(first["feature"][1:])
+    expected = X[labels == -1, column].mean() - X[labels == 0, column].mean()
+    assert first["difference"] == pytest.approx(expected)
+    months = monitor(model, X, X[::2]).segments
+    assert months["rows_now"].to_dict() == {
+        name: np.sum(labels[::2] == k) for k, name in enumerate(["a", "b", "c"])
+    } | {"no segment": np.sum(labels[::2] == -1)}
+    later = refit(model, X[::2], verbose=0)
+    np.testing.assert_array_equal(later.predict(X), labels)
 
 
 @pytest.mark.slow
