@@ -583,7 +583,7 @@ def _resampled_means(values, weight, rng):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contrast:
-    """What tells two clusters apart, as :meth:`Description.contrast` found it.
+    """The columns that distinguish two clusters, as :meth:`Description.contrast` found it.
 
     Parameters
     ----------

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from scipy.stats import chi2
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -16,7 +15,7 @@ from ._utils.matrices import check_rows
 from ._utils.warnings import listed
 from .columns.steps import UnsupportedStepError
 from .columns.table_reader import output_name
-from .columns.view import RawView, numbers_of, shown
+from .columns.view import RawView, flat_steps, numbers_of, shown, transformed
 from .export.format import condition_text
 from .plot.monitoring import plot_monitor
 from .refitting import facts_of, last_step, refitted
@@ -113,7 +112,7 @@ class Monitor:
 
 
 def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
-    """Compare the rows of two months by a fitted model, and tell whether a refit is necessary.
+    """Compare the rows of two months by a fitted model, and report whether a refit is necessary.
 
     Parameters
     ----------
@@ -223,17 +222,12 @@ def _month(model, view, X):
         if len(assigned) == 0:
             raise ValueError("No row can be assigned: each lacks a value that the tree tests.")
         X = X.iloc[assigned]
-    values = check_rows(_encoded(model, X) if reader is None else view.encoded(X))
+    values = check_rows(
+        transformed(flat_steps(model)[:-1], X) if reader is None else view.encoded(X)
+    )
     leaves = tree.apply(values)
     labels[assigned] = tree.leaf_label[leaves]
     return _Month(labels, complete, leaves, kernel_arrays(values))
-
-
-def _encoded(model, X):
-    """Return rows as the last step of a model takes them."""
-    while isinstance(model, Pipeline):
-        X, model = model[:-1].transform(X) if len(model.steps) > 1 else X, model[-1]
-    return X
 
 
 def _costs(model, X, month, arrays):
@@ -245,7 +239,7 @@ def _costs(model, X, month, arrays):
         X = _safe_indexing(X, rows)
         arrays = {name: _safe_indexing(array, rows) for name, array in arrays.items()}
     if "y" in arrays:
-        cost = last_step(model).cost_increase(_encoded(model, X), **arrays)
+        cost = last_step(model).cost_increase(transformed(flat_steps(model)[:-1], X), **arrays)
         return pd.Series({"rows with another label": cost})
     further = dict.fromkeys(("y", "sample_weight", "embedding")) | arrays
     found, cost, _ = refitted(model, X, X, "tests", further)

@@ -153,8 +153,7 @@ def choose_n_clusters(
         estimator = TAOClustering(**options)
     if isinstance(estimator, Pipeline):
         if len(estimator) > 1:
-            estimator[:-1].fit(X)
-            X = passed_on(estimator, X)
+            X = passed_on(estimator, X, fits=True)
         estimator = estimator[-1]
     if not isinstance(estimator, TAOClustering):
         raise TypeError(

@@ -14,7 +14,7 @@ from ._utils.options import with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
 from ._utils.warnings import listed
 from .columns.steps import UnsupportedStepError
-from .columns.view import output_names
+from .columns.view import flat_steps, output_names
 from .export.format import condition_text
 from .optimize.fixed_columns import refit_columns
 from .problem.problem import Result
@@ -101,9 +101,7 @@ def refit(model, X_new, keep="tests", *, y=None, sample_weight=None, embedding=N
 
 def last_step(model):
     """Return the estimator at the end of a pipeline, or the model itself."""
-    while isinstance(model, Pipeline):
-        model = model[-1]
-    return model
+    return flat_steps(model)[-1][1]
 
 
 def facts_of(model):

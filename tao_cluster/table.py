@@ -226,7 +226,7 @@ class TablePipeline(Pipeline):
         return self.schema_.table
 
     def _fit(self, *args, **options):
-        """Fit all steps but the last, and tell the last one the raw column behind each feature."""
+        """Fit all steps but the last, which learns the raw column behind each feature."""
         Z = super()._fit(*args, **options)
         has_rules = getattr(self.steps[-1][1], "constraints", None) is not None
         return with_raw_columns(self.steps[:-1], Z) if has_rules else Z
@@ -275,9 +275,13 @@ def with_raw_columns(steps, Z):
     return Z
 
 
-def passed_on(pipeline, X):
-    """Return what the fitted first steps of a pipeline pass to its last step."""
-    Z = pipeline[:-1].transform(X)
+def passed_on(pipeline, X, *, fits=False):
+    """Return what the first steps of a pipeline, which are fitted here or before, pass to its last.
+
+    Constraints of the last step then refer to raw columns; see :func:`with_raw_columns`.
+    """
+    first = pipeline[:-1]
+    Z = first.fit_transform(X) if fits else first.transform(X)
     return with_raw_columns(pipeline.steps[:-1], Z) if isinstance(pipeline, TablePipeline) else Z
 
 

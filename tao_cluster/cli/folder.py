@@ -18,7 +18,7 @@ from ..plot import save_tree
 from ..reading import cell_errors, file_of, read_table
 from ..report import cluster_names
 from ..saving import load, save
-from ..table import with_raw_columns
+from ..table import passed_on
 from ..tree import tree_of
 from . import arguments
 from .arguments import note
@@ -138,10 +138,7 @@ def transformed(model, X, *, fits=False):
     """
     if not isinstance(model, Pipeline):
         return model, X
-    if not fits:
-        return model[-1], model[:-1].transform(X)
-    Z = model[:-1].fit_transform(X)  # before the steps are used, because it fits them
-    return model[-1], with_raw_columns(model.steps[:-1], Z)
+    return model[-1], passed_on(model, X, fits=fits)
 
 
 def encoded(model, X):
