@@ -1,19 +1,57 @@
-"""Boxes: rectangles of a drawing that glyphs draw into, and text that fits into them."""
+"""Boxes: rectangles that glyphs draw into, text that fits into them, and the sizes of both."""
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from matplotlib.font_manager import FontProperties
+from matplotlib.font_manager import FontProperties, get_font
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
 from ..columns.names import brief
-from .style import drawable
+from .style import default_font, drawable
 
 SMALLEST = 5.4  # smallest font size in points; text that does not fit at this size is cut
 _BREAKS = r" _/.,;:\-"  # a name may be broken behind one of these characters
 _HINTING = 1.06  # drawn text is at most this many times as wide as its outline
+LINE = 0.135  # height of a line of text, inches
+FULL, BRIEF, BARE = 2, 1, 0  # what the nodes of a picture show; see `Sizes.details`
+
+
+class Sizes(NamedTuple):
+    """Sizes of the nodes of a tree in inches of the drawing, and how much the nodes show.
+
+    A drawing is magnified as a whole until its smallest text has the size that its reader needs.
+
+    Parameters
+    ----------
+    smallest : float, points
+        Size of the smallest text. A text that does not fit at this size is cut.
+    n_terms, n_lines : int
+        Largest number of bars or words at a test, and of features or words at a leaf.
+    box : float
+        Width of the boxes, relative to that of full boxes.
+    details : {0, 1, 2}
+        FULL boxes have counts above nodes, weights beside bars and colour scales. BRIEF boxes do
+        not. BARE leaves are labels, and BARE images have no thresholds.
+    space, gap : float, inches
+        Smallest gaps between the boxes of a level, and between two levels.
+    is_horizontal, is_staggered, is_folded : bool
+        Whether the root is on the left, whether one of two sibling leaves stands a level lower, and
+        whether a tree of many levels may be folded into columns.
+    """
+
+    smallest: float = SMALLEST
+    n_terms: int = 5
+    n_lines: int = 3
+    box: float = 1.0
+    details: int = FULL
+    space: float = 0.14
+    gap: float = 0.26
+    is_horizontal: bool = False
+    is_staggered: bool = False
+    is_folded: bool = True
 
 
 @dataclass(frozen=True)
@@ -27,6 +65,7 @@ class Box:
     scale : float, default=1.0
         Length of an inch of the drawing on paper. Sizes of text and widths of lines are multiplied
         by it.
+    smallest : float, points, size of the smallest text before the multiplication
     """
 
     left: float
@@ -34,6 +73,7 @@ class Box:
     width: float
     height: float
     scale: float = 1.0
+    smallest: float = SMALLEST
 
     @property
     def x(self):
@@ -62,7 +102,11 @@ class Box:
         """
         height = self.height - top if height is None else height
         width = self.width - 2 * margin
-        return Box(self.left + margin, self.top - top, width, height, self.scale)
+        return self.at(self.left + margin, self.top - top, width, height)
+
+    def at(self, left, top, width, height):
+        """Return a box at another place with the same scale and smallest text."""
+        return replace(self, left=left, top=top, width=width, height=height)
 
     def lines(self, n, height):
         """Return n parts of the same height, one below the other, vertically centred."""
@@ -109,26 +153,27 @@ class Box:
         **style : properties of :class:`matplotlib.text.Text`
         """
         width = self.width if max_width is None else max_width
-        text, size = fit(text, size, width, may_cut, kept)
+        text, size = fit(text, max(size, self.smallest), width, may_cut, kept, self.smallest)
         style = {"va": "center_baseline", "zorder": 5, "color": "0.15", **style}
         x = self.x if x is None else x
         size *= self.scale
         return ax.text(x, self.y, text, ha=ha, fontsize=size, parse_math=False, **style)
 
 
-def fit(text, size, max_width, may_cut=True, kept=""):
+def fit(text, size, max_width, may_cut=True, kept="", smallest=SMALLEST):
     """Return a line and its size in points that fit into `max_width` inches.
 
     A long line is first shrunk. Then the middle of `text` is replaced by "…", but `kept`, the end
-    of the line, stays complete.
+    of the line, stays complete. If `smallest` is not the usual one, no text is smaller.
     """
     natural = _natural_width(text + kept)
     if natural == 0 or size * natural <= max_width:
         return text + kept, size
-    if SMALLEST * natural <= max_width or not may_cut:
-        return text + kept, max_width / natural
-    line = shortened(text, lambda cut: SMALLEST * _natural_width(cut + kept) <= max_width) + kept
-    return line, min(SMALLEST, max_width / _natural_width(line))
+    least = smallest if smallest != SMALLEST else 0.0
+    if smallest * natural <= max_width or not may_cut:
+        return text + kept, max(least, max_width / natural)
+    line = shortened(text, lambda cut: smallest * _natural_width(cut + kept) <= max_width) + kept
+    return line, max(least, min(smallest, max_width / _natural_width(line)))
 
 
 def shortened(text, does_fit):
@@ -166,7 +211,6 @@ def wrap(text, size, max_width, breaks=" "):
     return lines
 
 
-@functools.lru_cache(4096)
 def name_lines(name, size, max_width, n_lines=2):
     """Return a name as at most `n_lines` lines; "…" replaces the middle of longer names.
 
@@ -184,10 +228,14 @@ def name_lines(name, size, max_width, n_lines=2):
     return lines[:n_lines]
 
 
-@functools.lru_cache(4096)
 def _natural_width(text):
-    """Return the width of a text in inches at a size of one point."""
+    """Return the width of a text in inches at a size of one point, in the font of the picture."""
+    return _measured(text, default_font())
+
+
+@functools.lru_cache(8192)
+def _measured(text, path):
     # Measured at a large size, so that rounding does not matter.
     text, families, _ = drawable(text)
-    font = FontProperties(family=["sans-serif", *families], size=100)
+    font = FontProperties(family=[get_font(path).family_name, *families], size=100)
     return text_to_path.get_text_width_height_descent(text, font, False)[0] / 7200 * _HINTING

@@ -6,26 +6,26 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
-from ..columns.names import has_indicators, levels_of, levels_text, printable
+from ..columns.names import levels_of, levels_text, printable
 from ..export.format import more_text
-from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, tint
+from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
-from .boxes import Box, name_lines, text_width
+from .boxes import BARE, FULL, LINE, Sizes, name_lines, text_width
 from .histograms import Projection
 from .split_view import condition_lines, number, weight_text
 
 # A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
+SCREEN = Sizes()
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
-_LINE = 0.135  # height of a line of text, inches
-_BAR_HEIGHTS = {1: _LINE, 2: 1.75 * _LINE}  # of a bar with a name of one or two lines, inches
+_BAR_HEIGHTS = {1: LINE, 2: 1.75 * LINE}  # of a bar with a name of one or two lines, inches
 _MARGINS = 0.1  # sum of the left and right margins of a condition, inches
 _MOST_LINES = 5  # maximum number of lines of a condition
 _NAME_SIZE, _NAME_WIDTH = 6.5, 1.02  # of a name beside a bar: size in points, width in inches
 _NUMBER_SIZE, _HALF = 5.6, 0.35  # of a bar: size of its number in points, longest bar in inches
 _USUAL_COMPARISON = "≥ \N{MINUS SIGN}0.00000"  # its width stands for those of all numbers
+_LEAF_BAR, _WIDEST = 0.3, 2.05  # of the bars of a leaf, and of the largest boxes of tables, inches
 _STRIP = 0.05  # height of the colour scale, inches
-_SHARE_HEIGHT = 0.04  # height of the bar of the share of a category and the gap below it, inches
 PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
 _SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
 _CONDITION = "left where the condition holds, else right"
@@ -63,7 +63,7 @@ class Glyph(Protocol):
         """Draw the rows of a leaf (a `LeafView`), and return the Box that gets a frame."""
 
 
-def choose_glyph(nodes, tree, rows, image_shape, feature_names):
+def choose_glyph(nodes, tree, rows, image_shape, feature_names, sizes=SCREEN):
     """Return the glyph for the argument `nodes` of :func:`tao_cluster.plot.plot_tree`.
 
     Raises
@@ -79,31 +79,37 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names):
     if nodes == "image":
         if image_shape is None:
             raise ValueError("nodes='image' needs image_shape=(height, width) of the pictures.")
-        return Image.from_shape(image_shape, rows is not None)
+        return Image.from_shape(image_shape, rows is not None, sizes)
     if nodes == "words":
         n_terms = int(np.diff(tree.split_indptr).max(initial=0))
-        return Words(feature_names, has_more=n_terms > Words.n_words)
+        n_words = sizes.n_terms + (sizes.details == FULL)
+        has_more = n_terms > n_words and sizes.details == FULL
+        return Words(feature_names, n_words, sizes.box * Words.width, has_more)
     if nodes == "bars":
-        return Bars.from_tree(tree, feature_names, rows)
+        return Bars.from_tree(tree, feature_names, rows, sizes)
     if nodes == "projection":
         if rows is None:
             raise ValueError("nodes='projection' needs X: its histograms are of the rows of X.")
-        leaves = choose_glyph(kind, tree, rows, image_shape, feature_names)
-        return Projection(leaves, feature_names)
+        leaves = choose_glyph(kind, tree, rows, image_shape, feature_names, sizes)
+        return Projection(leaves, feature_names, width=max(1.5 * sizes.box, leaves.width))
     raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
 
 
 def _write_threshold(ax, box, name, split):
     """Write the condition of the test into the last line of its box."""
-    line = box.part(box.height - _LINE - 0.045, _LINE, margin=0.05)
+    line = box.part(box.height - LINE - 0.045, LINE, margin=0.05)
     column, comparison = split.written or (name, f"≤ {split.limit}")
-    line.write(ax, column, 6, kept=f" {comparison}", color="0.4")
+    size = max(6.0, line.smallest)
+    if text_width(f"{column} {comparison}", size) > line.width and split.written is None:
+        line.write(ax, comparison, size, color="0.4", may_cut=False)
+    else:
+        line.write(ax, column, size, kept=f" {comparison}", color="0.4")
 
 
 def _write_more(ax, box, n, counted):
     """Count the features that the box of a test does not show, in the line above the threshold."""
     if n > 0:
-        line = box.part(box.height - 2 * _LINE - 0.045, _LINE, margin=0.05)
+        line = box.part(box.height - 2 * LINE - 0.045, LINE, margin=0.05)
         line.write(ax, f"and {more_text(n, counted)}", 6, color="0.4")
 
 
@@ -123,28 +129,35 @@ class Image:
         Side in inches of the square into which the image fits.
     has_means : bool, default=False
         Whether weights are drawn over the means of rows. It changes only the legend.
+    details : {0, 1, 2}, default=2
+        See :class:`tao_cluster.plot.boxes.Sizes`.
     """
 
     shape: tuple[int, int]
     width: float = 0.8
     has_means: bool = False
+    details: int = FULL
 
     @classmethod
-    def from_shape(cls, shape, has_means=False):
+    def from_shape(cls, shape, has_means=False, sizes=SCREEN):
         """Return the glyph for images of `shape` = (height, width) in pixels.
 
-        Larger images are drawn in larger squares, of 0.8 to 1.2 inches.
+        Larger images are drawn in larger squares; full ones have 0.8 to 1.2 inches.
         """
-        return cls(tuple(shape), float(np.clip(max(shape) / 28, 0.8, 1.2)), has_means)
+        width = sizes.box * float(np.clip(max(shape) / 28, 0.8, 1.2))
+        return cls(tuple(shape), width, has_means, sizes.details)
 
     @property
     def convention(self):
         """Phrases for the legend that explain the colours."""
         none = "no colour: weight 0, pale grey is the mean of the rows that reach the node"
+        signs = "the sign at a branch compares the sum of weight * pixel with the threshold"
+        if self.details == BARE:
+            signs = "left where the sum of weight * pixel is at most the threshold"
         return (
             "red pixels push right, blue pixels left",
             none if self.has_means else "white is weight 0",
-            "the sign at a branch compares the sum of weight * pixel with the threshold",
+            signs,
         )
 
     leaf_convention = ("leaves show the mean of their rows",)
@@ -157,7 +170,8 @@ class Image:
     @property
     def test_height(self):
         """Height of the box of a test in inches: the image, its colour scale and threshold."""
-        return self.leaf_height + _STRIP + 2 * _LINE + 0.08
+        below = (0.0, LINE + 0.05, _STRIP + 2 * LINE + 0.08)
+        return self.leaf_height + below[self.details]
 
     def draw_test(self, ax, box, split):
         """Draw the weights of a decision node over the mean of its rows."""
@@ -173,9 +187,10 @@ class Image:
             low, high = split.rows.limits
             self.draw(ax, place, split.mean, "gray_r", low, low + (high - low) / PALE)
         framed.frame(ax)
-        if split.terms:
+        if split.terms and self.details == FULL:
             self._draw_scale(ax, box.part(self.leaf_height + 0.04, _STRIP), limit)
-        _write_threshold(ax, box, "sum" if split.terms else "0", split)
+        if self.details != BARE:
+            _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Draw the mean of the rows in a leaf."""
@@ -186,7 +201,7 @@ class Image:
         height, width = self.shape
         scale = min(box.width / width, box.height / height)
         width, height = width * scale, height * scale
-        place = Box(box.x - width / 2, box.y + height / 2, width, height, box.scale)
+        place = box.at(box.x - width / 2, box.y + height / 2, width, height)
         ax.imshow(
             np.reshape(values, self.shape),
             cmap=cmap,
@@ -204,7 +219,7 @@ class Image:
         heights = [box.bottom, box.top]
         values = np.linspace(-limit, limit, 63)[None]
         ax.pcolormesh(edges, heights, values, cmap=SIGNED, vmin=-limit, vmax=limit, zorder=2)
-        line = Box(box.left, box.bottom - 0.02, box.width, _LINE - 0.02, box.scale)
+        line = box.at(box.left, box.bottom - 0.02, box.width, LINE - 0.02)
         text = weight_text(-limit, 5.6, 0.42 * box.width).removeprefix("\N{MINUS SIGN}")
         style = {"color": "0.4", "may_cut": False}
         ends = {"max_width": 0.42 * box.width, **style}
@@ -248,12 +263,12 @@ class Words:
     @property
     def leaf_height(self):
         """Height of the box of a leaf in inches: one line per word."""
-        return self.n_words * _LINE + 0.08
+        return self.n_words * LINE + 0.08
 
     @property
     def test_height(self):
         """Height of the box of a test in inches: one line per word, and one for the threshold."""
-        return self.leaf_height + (1 + self.has_more) * _LINE + 0.03
+        return self.leaf_height + (1 + self.has_more) * LINE + 0.03
 
     def draw_test(self, ax, box, split):
         """Draw the words of a decision node and its threshold."""
@@ -262,7 +277,7 @@ class Words:
         order = np.lexsort((-np.abs(effects), effects < 0))
         indices, effects = indices[order], effects[order]
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
-        height = box.height - (1 + self.has_more) * _LINE - 0.03
+        height = box.height - (1 + self.has_more) * LINE - 0.03
         self._list(ax, box.part(height=height), indices, effects, colors)
         if self.has_more:
             _write_more(ax, box, len(split.terms) - len(indices), self.counted)
@@ -276,7 +291,7 @@ class Words:
 
     def _list(self, ax, box, indices, weights, colors):
         sizes = 5.6 + 3.0 * np.abs(weights) / np.abs(weights).max(initial=1e-300)
-        lines = box.part(margin=0.04).lines(len(indices), _LINE)
+        lines = box.part(margin=0.04).lines(len(indices), LINE)
         for j, size, color, line in zip(indices, sizes, colors, lines, strict=True):
             line.write(ax, self.feature_names[j], size, color=str(color))
 
@@ -287,8 +302,9 @@ class Bars:
 
     The effect of a feature is its weight times its standard deviation over the rows of the node. A
     test of a single feature, or of the levels of one column, is written as a condition instead. A
-    leaf shows the features in which the mean of its rows differs most from the mean of all rows, in
-    standard deviations. Categories are shown as shares: "island: Torgersen 84 % (overall 15 %)".
+    leaf shows the features in which the mean of its rows differs most from the mean of all rows:
+    both means in the units of the column, "income 83 000 (47 000)", and a bar for their difference
+    in standard deviations. Means of categories are shares: "island: Torgersen 84 % (15 %)".
 
     Parameters
     ----------
@@ -301,10 +317,16 @@ class Bars:
         Width of the boxes in inches.
     n_lines : int, default=1
         Largest number of lines of a written condition.
-    n_name_lines, n_leaf_name_lines : {1, 2}, default=1
-        Number of lines of the name of a feature at tests and at leaves.
+    n_name_lines : {1, 2}, default=1
+        Number of lines of the name of a feature at tests.
+    is_wrapped : bool, default=False
+        Whether the name of a feature at a leaf has a line of its own above its means.
     has_more : bool, default=False
         Whether some test has more features than bars. Its box then has a line that counts them.
+    has_numbers : bool, default=True
+        Whether weights are written beside the bars.
+    has_sums : bool, default=True
+        Whether some test is a sum of several features.
     """
 
     feature_names: list[str]
@@ -313,148 +335,134 @@ class Bars:
     width: float = 1.75
     n_lines: int = 1
     n_name_lines: int = 1
-    n_leaf_name_lines: int = 1
+    is_wrapped: bool = False
     has_more: bool = False
+    has_numbers: bool = True
+    has_sums: bool = True
 
     @classmethod
-    def from_tree(cls, tree, feature_names, rows=None):
+    def from_tree(cls, tree, feature_names, rows=None, sizes=SCREEN):
         """Return the glyph in the size that the tests and leaves of the tree need."""
-        sets = level_sets(tree, levels_of(tree, feature_names))
+        sets, is_full = level_sets(tree, levels_of(tree, feature_names)), sizes.details == FULL
         n_terms = np.diff(tree.split_indptr)
         n_terms[list(sets)] = 1
-        n_bars, n_leaf_bars = min(5, max(1, int(n_terms.max()))), min(3, tree.n_features)
-        leaves = [
-            [found.feature for found in rows.differences(i, n_leaf_bars, feature_names)]
-            for i in (() if rows is None else tree.leaves.tolist())
+        n_bars = min(sizes.n_terms, max(1, int(n_terms.max())))
+        n_leaf_bars = min(sizes.n_lines, tree.n_features)
+        found = [
+            each
+            for leaf in (() if rows is None else tree.leaves.tolist())
+            for each in rows.differences(leaf, n_leaf_bars, feature_names)
         ]
-        shown = {feature_names[j] for j in np.unique(np.concatenate([tree.used_features, *leaves]))}
-        n_name_lines = [
-            1 + any(text_width(feature_names[j], _NAME_SIZE) > _NAME_WIDTH for j in features)
-            for features in (tree.used_features, np.concatenate([[], *leaves]).astype(int))
-        ]
-        lines = [x for name in shown for x in name_lines(name, _NAME_SIZE, _NAME_WIDTH)]
-        widest = max((text_width(line, _NAME_SIZE) for line in lines), default=0.0)
-        width = float(np.clip(widest + 0.92, 1.2, 1.95))
+        size = max(_NAME_SIZE, sizes.smallest)
+        tested = [feature_names[j] for j in tree.used_features]
+        n_name_lines = 1 + any(text_width(name, size) > _NAME_WIDTH for name in tested)
+        names = [*tested, *(each.name for each in found)]
+        lines = [line for name in names for line in name_lines(name, size, _NAME_WIDTH)]
+        widest = max((text_width(line, size) for line in lines), default=0.0) + 0.92
+        numbers = [text_width(each.text, size) + _LEAF_BAR for each in found]
+        full = [text_width(each.name, size) + n for each, n in zip(found, numbers, strict=True)]
+        wanted = max([widest, *(min(0.25 + part, _WIDEST) for part in full)])
+        width = sizes.box * float(np.clip(wanted, 1.2, _WIDEST))
+        is_wrapped = max(full, default=0.0) > width - 0.2
+        n_leaf_bars = min(n_leaf_bars, 2) if is_wrapped else n_leaf_bars
         single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
         written = [_written_set(found, feature_names) for found in sets.values()]
         written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
-        texts = [condition_lines(*pair, width - _MARGINS, _MOST_LINES) for pair in written]
+        most = _MOST_LINES if is_full else 3
+        texts = [condition_lines(*pair, width - _MARGINS, most, size) for pair in written]
         n_lines = max(map(len, texts), default=1)
-        has_more = bool(n_terms.max() > n_bars)
-        return cls(feature_names, n_bars, n_leaf_bars, width, n_lines, *n_name_lines, has_more)
+        has_more = bool(n_terms.max() > n_bars) and is_full
+        shape = (n_bars, n_leaf_bars, width, n_lines, n_name_lines if is_full else 1)
+        has_sums = bool(n_terms.max() > 1)
+        return cls(feature_names, *shape, is_wrapped, has_more, is_full, has_sums)
 
     @property
     def convention(self):
         """Phrases for the legend that explain the bars and the condition of a test."""
         bars = ("red bars push right, blue bars left: weight * standard deviation",)
-        bars = bars if self.n_bars > 1 else ()
+        bars = bars if self.has_sums else ()
         return (*bars, _CONDITION)
 
-    @property
-    def leaf_convention(self):
-        """Phrases for the legend that explain the bars of a leaf."""
-        bars = (
-            "leaves show differences from the mean of all rows, in standard deviations",
-            "each leaf has its own scale",
-        )
-        if not has_indicators(self.feature_names):
-            return bars
-        return (
-            *bars,
-            "bars of categories are their shares of the rows, marks their shares overall",
-        )
+    leaf_convention = (
+        "leaves show means, those of all rows in parentheses",
+        "bars of leaves are the differences in standard deviations, on a scale of each leaf",
+    )
 
     @property
     def test_height(self):
         """Height in inches of the box of a test: its bars and, if several, its threshold."""
-        bars = (
-            self.n_bars * _BAR_HEIGHTS[self.n_name_lines]
-            + ((self.n_bars > 1) + self.has_more) * _LINE
-        )
-        return max(bars if self.n_bars > 1 else _LINE, self.n_lines * _LINE) + 0.13
+        bars = self.n_bars * _BAR_HEIGHTS[self.n_name_lines] + (1 + self.has_more) * LINE
+        return max(bars if self.has_sums else LINE, self.n_lines * LINE) + 0.13
 
     @property
     def leaf_height(self):
-        """Height of the box of a leaf in inches: one line per bar, or two for long names."""
-        return self.n_leaf_bars * _BAR_HEIGHTS[self.n_leaf_name_lines] + 0.08
+        """Height of the box of a leaf in inches: one line per feature, or two for long names."""
+        return self.n_leaf_bars * (1 + self.is_wrapped) * LINE + 0.08 * (self.n_leaf_bars > 0)
 
     def draw_test(self, ax, box, split):
         """Draw the weights and the threshold of a decision node."""
         box.frame(ax, rounded=True, fill="white")
         if split.written is not None:
-            lines = condition_lines(*split.written, box.width - _MARGINS, self.n_lines)
+            size = max(_NAME_SIZE, box.smallest)
+            lines = condition_lines(*split.written, box.width - _MARGINS, self.n_lines, size)
             comparison = split.written[1]
-            for line, part in zip(lines, box.lines(len(lines), _LINE), strict=True):
+            for line, part in zip(lines, box.lines(len(lines), LINE), strict=True):
                 kept = comparison if line.endswith(comparison) and "{" not in line else ""
                 name = line.removesuffix(kept)
                 size = 7.5 if len(lines) == 1 else _NAME_SIZE
                 part.part(margin=_MARGINS / 2).write(ax, name, size, kept=kept)
             return
         indices, weights, effects = split.largest(self.n_bars)
-        colors = np.where(effects > 0, POSITIVE, NEGATIVE)
-        texts = [weight_text(weight, _NUMBER_SIZE, _HALF - 0.03) for weight in weights]
-        below = (1 + self.has_more) * _LINE + 0.03
-        place = box.part(height=box.height - below)
+        largest = np.abs(effects).max(initial=0) or 1.0
+        place = box.part(height=box.height - (1 + self.has_more) * LINE - 0.03)
         lines = place.lines(len(indices), _BAR_HEIGHTS[self.n_name_lines])
-        names = [self.feature_names[j] for j in indices]
-        self._draw(ax, lines, names, effects, colors, texts)
-        _write_more(ax, box, len(split.terms) - len(indices), "feature")
+        half = _HALF if self.has_numbers else 0.2 * box.width
+        for j, weight, value, line in zip(indices, weights, effects, lines, strict=True):
+            zero, side = line.right - half - 0.05, -1 if value > 0 else 1
+            _write_name(ax, line, self.feature_names[j], zero - half - 0.11 - line.left)
+            bar = half * value / largest
+            line.bar(ax, zero, bar, 0.085, POSITIVE if value > 0 else NEGATIVE, zorder=4)
+            if self.has_numbers:  # on the other side of the zero line than the bar
+                style = {"x": zero + side * 0.03, "ha": "right" if value > 0 else "left"}
+                style |= {"max_width": half - 0.03, "may_cut": False, "color": "0.4"}
+                text = weight_text(weight, _NUMBER_SIZE, half - 0.03)
+                line.write(ax, text, _NUMBER_SIZE, **style)
+            _draw_zero(ax, line, zero)
+        if self.has_more:
+            _write_more(ax, box, len(split.terms) - len(indices), "feature")
         _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Draw the features in which the mean of a leaf differs most from that of all rows."""
         found = leaf.rows.differences(leaf.node, self.n_leaf_bars, self.feature_names)
-        lines = box.lines(len(found), _BAR_HEIGHTS[self.n_leaf_name_lines])
+        largest = max((abs(each.deviation) for each in found), default=0) or 1.0
+        lines = box.lines(len(found), (1 + self.is_wrapped) * LINE)
         for each, line in zip(found, lines, strict=True):
-            if each.share is not None:
-                _draw_share(ax, line, each, leaf.color)
-        at = [i for i, each in enumerate(found) if each.share is None]
-        values = [found[i].deviation for i in at]
-        texts = [number(value, "+.1f") for value in values]
-        names, colors = [found[i].name for i in at], [leaf.color] * len(at)
-        self._draw(ax, [lines[i] for i in at], names, values, colors, texts)
+            last = line.part(line.height - LINE, margin=0.05)
+            zero = last.right - _LEAF_BAR / 2 + 0.03
+            bar = (_LEAF_BAR / 2 - 0.03) * each.deviation / largest
+            last.bar(ax, zero, bar, 0.075, leaf.color, zorder=4)
+            _draw_zero(ax, last, zero)
+            style = {"x": last.right - _LEAF_BAR, "ha": "right", "max_width": last.width}
+            last.write(ax, each.text, _NUMBER_SIZE, color="0.3", may_cut=False, **style)
+            numbers = text_width(each.text, max(_NUMBER_SIZE, box.smallest)) + _LEAF_BAR + 0.05
+            name = line.part(height=LINE)
+            _write_name(ax, name, each.name, name.width - (0.1 if self.is_wrapped else numbers + 0.1))
         return box
 
-    def _draw(self, ax, lines, names, values, colors, texts):
-        """Draw a line per feature: its name, a bar from the zero line, and the text of its value.
 
-        The text is on the other side of the zero line than the bar.
-        """
-        largest = np.abs(values).max(initial=0) or 1.0
-        for name, value, color, text, line in zip(names, values, colors, texts, lines, strict=True):
-            zero = line.right - _HALF - 0.05
-            max_width = zero - _HALF - 0.11 - line.left
-            _write_name(ax, line, name, max_width, 1 + (line.height > _LINE))
-            line.bar(ax, zero, _HALF * value / largest, 0.085, color, zorder=4)
-            side = -1 if value > 0 else 1
-            align = "right" if value > 0 else "left"
-            place = {"x": zero + side * 0.03, "ha": align, "max_width": _HALF - 0.03}
-            line.write(ax, text, _NUMBER_SIZE, color="0.4", may_cut=False, **place)
-            ends = [line.top, line.bottom]
-            ax.plot([zero, zero], ends, color="0.35", linewidth=0.6 * line.scale, zorder=4)
+def _draw_zero(ax, line, zero):
+    """Draw the zero line of a bar."""
+    style = {"color": "0.35", "linewidth": 0.6 * line.scale, "zorder": 4}
+    ax.plot([zero, zero], [line.top, line.bottom], **style)
 
 
-def _draw_share(ax, line, difference, color):
-    """Draw a category: its share and its share overall as text, and as a bar with a mark below."""
-    text = line.part(height=line.height - _SHARE_HEIGHT)
-    strip = line.part(text.height, _SHARE_HEIGHT - 0.01, margin=0.05)
-    strip.bar(ax, strip.left, strip.width, strip.height, "0.93")
-    strip.bar(ax, strip.left, difference.mean * strip.width, strip.height, tint(color, 0.6), 2.2)
-    mark = strip.left + difference.overall * strip.width
-    style = {"color": "0.1", "linewidth": 1.2 * line.scale, "solid_capstyle": "butt", "zorder": 4}
-    ax.plot([mark, mark], [strip.bottom, strip.top], **style)
-    place = {"x": text.right - 0.05, "ha": "right", "color": "0.3", "may_cut": False}
-    text.write(ax, difference.share, 5.6, **place)
-    max_width = text.width - text_width(difference.share, 5.6) - 0.15
-    _write_name(ax, text, difference.name, max_width, 1 + (line.height > _LINE))
-
-
-def _write_name(ax, box, name, max_width, n_lines):
-    """Write the name of a feature at the left, on at most `n_lines` lines."""
-    lines = [name]
-    if text_width(name, _NAME_SIZE) > max_width and n_lines > 1:
-        lines = name_lines(name, _NAME_SIZE, max_width, n_lines)
-    for text, line in zip(lines, box.lines(len(lines), 0.7 * _LINE), strict=True):
+def _write_name(ax, box, name, max_width):
+    """Write the name of a feature at the left, on two lines if the box is high enough."""
+    size, lines = max(_NAME_SIZE, box.smallest), [name]
+    if box.height > LINE and text_width(name, size) > max_width:
+        lines = name_lines(name, size, max_width)
+    for text, line in zip(lines, box.lines(len(lines), 0.7 * LINE), strict=True):
         place = {"x": box.left + 0.06, "ha": "left", "max_width": max_width}
         line.write(ax, text, _NAME_SIZE, **place)
 

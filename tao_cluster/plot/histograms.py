@@ -12,10 +12,9 @@ from matplotlib.patches import StepPatch
 
 from ..export.format import value_text
 from ..inspection.palette import cluster_color
-from .boxes import fit, text_width
+from .boxes import LINE, fit, text_width
 from .split_view import condition_lines, number
 
-_LINE = 0.135  # height of a line of text, inches
 _N_LINES, _TEXT_SIZE = 2, 6.3  # of the text below a histogram: lines, size in points
 _NARROW = 60  # integers with at most this range get bins of width 1, if there are enough bins
 _MOST_LEVELS = 6  # levels that get their own bar
@@ -128,22 +127,20 @@ class Projection:
         Approximate number of bins of each histogram.
     test_height : float, default=1.1
         Height of the boxes of tests in inches.
+    width : float, default=1.5
+        Width of all boxes in inches.
     """
 
     leaves: Any
     feature_names: list[str]
     n_bins: int = 24
     test_height: float = 1.1
+    width: float = 1.5
 
     convention = (
         "histograms of the tested values, by cluster",
         "the line is the threshold; rows on the grey side go left, others right",
     )
-
-    @property
-    def width(self):
-        """Width in inches, large enough for the leaves."""
-        return max(1.5, self.leaves.width)
 
     @property
     def leaf_height(self):
@@ -158,12 +155,12 @@ class Projection:
     def draw_test(self, ax, box, split):
         """Draw the histogram, its axis with the threshold, and the features."""
         box.frame(ax, rounded=True, fill="white")
-        text_height = _N_LINES * 0.8 * _LINE
-        below = text_height + _LINE + 0.06
+        text_height = _N_LINES * 0.8 * LINE
+        below = text_height + LINE + 0.06
         plot = box.part(0.05, box.height - 0.05 - below, margin=0.08)
         stacks = stacks_of(split, self.n_bins)
         _draw_stacks(ax, plot, stacks)
-        axis = box.part(box.height - below + 0.01, _LINE, margin=0.04)
+        axis = box.part(box.height - below + 0.01, LINE, margin=0.04)
         if stacks.ticks:
             _write_levels(ax, plot, axis, stacks)
         else:
@@ -173,7 +170,7 @@ class Projection:
         else:
             lines = condition_lines(*split.written, box.width - 0.1, _N_LINES)
         text = box.part(box.height - text_height - 0.03, text_height, margin=0.05)
-        for line, part in zip(lines, text.lines(len(lines), 0.8 * _LINE), strict=True):
+        for line, part in zip(lines, text.lines(len(lines), 0.8 * LINE), strict=True):
             part.write(ax, line, _TEXT_SIZE, color="0.3", may_cut="{" in line)
 
     def draw_leaf(self, ax, box, leaf):
@@ -205,14 +202,14 @@ def _write_axis(ax, plot, line, stacks, split):
     low, high = stacks.edges[[0, -1]]
     threshold = next(x for x in stacks.left_range if low < x < high)
     at = plot.left + (threshold - low) * plot.width / (high - low)
-    text, size = fit(split.limit, 6.3, line.width, may_cut=False)
+    text, size = fit(split.limit, 6.3, line.width, may_cut=False, smallest=line.smallest)
     half = text_width(text, size) / 2
     at = float(np.clip(at, line.left + half, line.right - half))
     line.write(ax, text, size, x=at, may_cut=False, color="black", fontweight="bold")
     for value, x, side in ((low, plot.left, "left"), (high, plot.right, "right")):
         text = axis_number(split, value, high - low)
         space = abs(at - x) - 1.12 * half - 0.05
-        if text_width(text, 5.6) <= space:
+        if text_width(text, max(5.6, line.smallest)) <= space:
             line.write(ax, text, 5.6, x=x, ha=side, color="0.4", max_width=space, may_cut=False)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-# The gap between two levels, in inches, is from _LEAST_GAP to _MOST_GAP. It grows by _GAP_PER_INCH
-# per inch of the horizontal length of the longest edge in the gap.
-_LEAST_GAP, _MOST_GAP, _GAP_PER_INCH = 0.26, 1.0, 0.06
+# The gap between two levels grows by _GAP_PER_INCH per inch of the length of the longest edge in it
+# across the direction of growth, by at most _MOST_MORE inches.
+_LEAST_GAP, _MOST_MORE, _GAP_PER_INCH = 0.26, 0.74, 0.06
 # A tree of at least _DEEP levels is folded into columns if that shortens its longer side to _GAIN.
 # A column has at least _LEAST_LEVELS levels. A subtree of fewer than _LEAST_FOLDED levels is not
 # moved to another column.
@@ -17,6 +17,7 @@ _GUTTER = 0.4  # inches between two columns, for the edge that leads to the seco
 # In inches: distance of the edge between two columns from the boxes below (_LANE) and above
 # (_ARRIVAL), and where the boxes of the second and further columns begin (_LOWERED).
 _LANE, _ARRIVAL, _LOWERED = 0.14, 0.12, 0.34
+_EDGE = 0.06  # inches, space for an edge that passes between two leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,19 +30,29 @@ class Columns:
         Number of the column of each node, and its level within the column.
     is_moved : bool array of shape (n_nodes,)
         Whether a node is the root of a column other than the first.
+    is_lowered : bool array of shape (n_nodes,)
+        Whether a node is a leaf that stands a level below its sibling.
     """
 
     column: np.ndarray
     level: np.ndarray
     is_moved: np.ndarray
+    is_lowered: np.ndarray
 
     @classmethod
-    def from_tree(cls, tree, most_levels=None):
-        """Begin a new column below each `most_levels` levels; None keeps one column."""
+    def from_tree(cls, tree, most_levels=None, is_staggered=False):
+        """Begin a new column below each `most_levels` levels; None keeps one column.
+
+        If `is_staggered`, the right one of two sibling leaves is lowered.
+        """
         column, level = np.zeros((2, tree.n_nodes), dtype=np.int64)
-        is_moved = np.zeros(tree.n_nodes, dtype=bool)
+        is_moved, is_lowered = np.zeros((2, tree.n_nodes), dtype=bool)
+        if is_staggered:
+            right = tree.children_right[tree.decision_nodes]
+            left = tree.children_left[tree.decision_nodes]
+            is_lowered[right] = (tree.children_left[left] < 0) & (tree.children_left[right] < 0)
         if most_levels is None:
-            return cls(column, tree.depth, is_moved)
+            return cls(column, tree.depth + is_lowered, is_moved, is_lowered)
         deep = subtree_levels(tree) > _LEAST_FOLDED
         n_columns = 1
         for node in range(1, tree.n_nodes):  # a parent comes before its children
@@ -50,7 +61,7 @@ class Columns:
             if level[node] >= most_levels and deep[node]:
                 column[node], level[node], is_moved[node] = n_columns, 0, True
                 n_columns += 1
-        return cls(column, level, is_moved)
+        return cls(column, level + is_lowered, is_moved, is_lowered)
 
     @cached_property
     def n_levels(self):
@@ -69,11 +80,11 @@ def subtree_levels(tree):
     return count
 
 
-def tidy_positions(tree, columns):
+def tidy_positions(tree, columns, sizes=None, space=1.0):
     """Compute the position of every node across the direction of growth.
 
-    Parents are centred over their children, equal subtrees look equal, and the distance of two
-    nodes of the same level is at least 1. Subtrees are moved together until their contours touch,
+    Parents are centred over their children, equal subtrees look equal, and the gap between two
+    nodes of the same level is at least `space`. Subtrees are moved together until their contours touch,
     bottom-up and without recursion (Reingold & Tilford, Tidier Drawings of Trees, 1981). In a
     folded tree, a parent is instead straight above its child with more levels, so that a chain is
     a straight column with its leaves at the sides.
@@ -82,54 +93,62 @@ def tidy_positions(tree, columns):
     ----------
     tree : Tree
     columns : Columns
+    sizes : float array of shape (n_nodes,), default 0
+        Sizes of the nodes across the direction of growth.
+    space : float, default=1.0
 
     Returns
     -------
-    x : float array of shape (n_nodes,), of which the smallest of each column is 0
+    x : float array of shape (n_nodes,)
+        The centre of each node. The box of the first node of each column begins at 0.
     place : float array of shape (n_nodes,)
         x of the place in the first column where a moved node would be.
     """
     left, right = tree.children_left, tree.children_right
+    half = np.zeros(tree.n_nodes) if sizes is None else np.asarray(sizes) / 2
     is_folded = bool(columns.is_moved.any())
     levels = subtree_levels(tree) if is_folded else None
     offset = np.zeros(tree.n_nodes)  # x of each node minus x of its parent
     contour = [None] * tree.n_nodes  # leftmost and rightmost x per level of a subtree
     for node in range(tree.n_nodes - 1, -1, -1):  # in this order, children come before parents
         if left[node] < 0:
-            contour[node] = (np.zeros(1), np.zeros(1))
+            above = [_EDGE] if columns.is_lowered[node] and sizes is not None else []
+            right_side = np.array([*above, half[node]])
+            contour[node] = (-right_side, right_side)
             continue
         pair = left[node], right[node]
         a, b = (
-            _free_below(columns, node) if columns.is_moved[child] else contour[child]
+            _free_below(columns, node, half[child]) if columns.is_moved[child] else contour[child]
             for child in pair
         )
         common = min(len(a[0]), len(b[0]))
-        apart = np.max(a[1][:common] - b[0][:common]) + 1
+        apart = np.max(a[1][:common] - b[0][:common]) + space
         shift = apart / 2
         if is_folded and levels[pair[0]] != levels[pair[1]]:
             shift = 0.0 if levels[pair[0]] > levels[pair[1]] else apart
         to_left, to_right = -shift, apart - shift
         offset[left[node]], offset[right[node]] = to_left, to_right
         contour[node] = (
-            np.concatenate([[0.0], _outer(a[0] + to_left, b[0] + to_right)]),
-            np.concatenate([[0.0], _outer(b[1] + to_right, a[1] + to_left)]),
+            np.concatenate([[-half[node]], _outer(a[0] + to_left, b[0] + to_right)]),
+            np.concatenate([[half[node]], _outer(b[1] + to_right, a[1] + to_left)]),
         )
         contour[left[node]] = contour[right[node]] = None
     x, place = np.zeros((2, tree.n_nodes))
     for node in range(1, tree.n_nodes):
         place[node] = x[tree.parent[node]] + offset[node]
         x[node] = 0.0 if columns.is_moved[node] else place[node]
-    lowest = np.zeros(columns.column.max() + 1)
-    np.minimum.at(lowest, columns.column, x)
+    lowest = np.full(columns.column.max() + 1, np.inf)
+    np.minimum.at(lowest, columns.column, x - half)
     before = columns.column[tree.parent]  # the column that a moved node continues
-    np.minimum.at(lowest, before[1:], place[1:])
+    np.minimum.at(lowest, before[1:], (place - half)[1:])
     return x - lowest[columns.column], place - lowest[before]
 
 
-def _free_below(columns, node):
+def _free_below(columns, node, half):
     """Return the contour of a moved child: nothing is below it, down to the end of its column."""
     n = columns.n_levels[columns.column[node]] - columns.level[node] - 1
-    return np.zeros(max(1, n)), np.zeros(max(1, n))
+    right = np.full(max(1, n), half)
+    return -right, right
 
 
 def _outer(near, far):
@@ -137,7 +156,7 @@ def _outer(near, far):
     return np.concatenate([near, far[len(near) :]])
 
 
-def level_tops(levels, sizes, lengths):
+def level_tops(levels, sizes, lengths, least_gap):
     """Compute where each level starts and ends along the direction of growth.
 
     A level is as high as its highest node. The gap below it grows with the length of its edges
@@ -148,6 +167,7 @@ def level_tops(levels, sizes, lengths):
     levels : int array of shape (n,), of some nodes
     sizes, lengths : float arrays of shape (n,), inches
         Sizes of the nodes, and lengths of the edges below them.
+    least_gap : float, inches
 
     Returns
     -------
@@ -157,7 +177,7 @@ def level_tops(levels, sizes, lengths):
     height, far = np.zeros((2, levels.max() + 2))
     np.maximum.at(height, levels, sizes)
     np.maximum.at(far, levels, lengths)
-    gap = _LEAST_GAP + np.minimum(_MOST_GAP - _LEAST_GAP, _GAP_PER_INCH * far)
+    gap = least_gap + np.minimum(_MOST_MORE, _GAP_PER_INCH * far)
     bottoms = np.cumsum(height + gap) - gap
     return bottoms - height, bottoms
 
@@ -172,37 +192,42 @@ class Layout:
     Parameters
     ----------
     tree : Tree
-    width : float, inches, width of every box
+    width : float or array of shape (n_nodes,), inches, widths of the boxes
     heights : float array of shape (n_nodes,), inches, heights of the boxes
     space : float, inches, smallest gap between neighbouring boxes of a level
     is_horizontal : bool, whether the tree grows to the right
     columns : Columns, default a single column
+    gap : float, inches, smallest gap between two levels
     """
 
     tree: Any
-    width: float
+    width: Any
     heights: np.ndarray
     space: float
     is_horizontal: bool
     columns: Columns | None = None
+    gap: float = _LEAST_GAP
 
     @classmethod
-    def compact(cls, tree, *options):
+    def compact(cls, tree, *options, gap=_LEAST_GAP, is_staggered=False, is_folded=True):
         """Return a layout that folds a tree of many levels, such as a chain, into columns.
 
         The tree is folded if that makes the longer side of the drawing much shorter.
 
         Parameters
         ----------
-        tree, *options : the parameters of the class, without `columns`
+        tree, *options, gap : the parameters of the class, without `columns`
+        is_staggered : bool, whether some leaves are lowered; see `Columns`
+        is_folded : bool, whether the tree may be folded
         """
-        plain = cls(tree, *options)
+        plain = cls(tree, *options, Columns.from_tree(tree, None, is_staggered), gap)
         n_levels = int(tree.max_depth) + 1
-        if n_levels < _DEEP:
+        if n_levels < _DEEP or not is_folded:
             return plain
         parts = np.arange(2, 13)
         tried = {max(_LEAST_LEVELS, -(-n_levels // n)) for n in parts.tolist()}
-        folded = [cls(tree, *options, Columns.from_tree(tree, n)) for n in sorted(tried)]
+        columns = [Columns.from_tree(tree, n, is_staggered) for n in sorted(tried)]
+        folded = [cls(tree, *options, each, gap) for each in columns]
         best = min(folded, key=lambda layout: layout.longer_side)
         return best if best.longer_side < _GAIN * plain.longer_side else plain
 
@@ -210,25 +235,27 @@ class Layout:
     def _columns(self):
         return Columns.from_tree(self.tree) if self.columns is None else self.columns
 
-    @property
-    def _size(self):
-        """Size of every box across the direction of growth."""
-        return self.heights.max() if self.is_horizontal else self.width
+    @cached_property
+    def _sizes(self):
+        """Size of each box across the direction of growth."""
+        return self.heights if self.is_horizontal else self.widths
+
+    @cached_property
+    def widths(self):
+        """Widths of the boxes: float array of shape (n_nodes,)."""
+        return np.broadcast_to(self.width, self.tree.n_nodes)
 
     @cached_property
     def _across(self):
         """Centres of the nodes, places that moved nodes would have, starts of the columns."""
         columns = self._columns
-        unit = self._size + self.space
-        x, place = (values * unit for values in tidy_positions(self.tree, columns))
+        x, place = tidy_positions(self.tree, columns, self._sizes, self.space)
         width = np.zeros(columns.column.max() + 1)
-        np.maximum.at(width, columns.column, x)
+        np.maximum.at(width, columns.column, x + self._sizes / 2)
         before = columns.column[self.tree.parent]
-        np.maximum.at(width, before[1:], place[1:])
-        width += self._size
+        np.maximum.at(width, before[1:], (place + self._sizes / 2)[1:])
         starts = np.cumsum(width + _GUTTER) - width - _GUTTER
-        middle = starts + self._size / 2
-        return x + middle[columns.column], place + middle[before], starts
+        return x + starts[columns.column], place + starts[before], starts
 
     @property
     def across(self):
@@ -239,7 +266,7 @@ class Layout:
     def _levels(self):
         """Start and end of the levels of each column along the direction of growth."""
         tree, columns, inner = self.tree, self._columns, self.tree.decision_nodes
-        sizes = np.full(tree.n_nodes, self.width) if self.is_horizontal else self.heights
+        sizes = self.widths if self.is_horizontal else self.heights
         lengths = np.zeros(tree.n_nodes)
         for side in (tree.children_left, tree.children_right):
             ends = np.where(columns.is_moved, self._across[1], self.across)[side[inner]]
@@ -247,7 +274,7 @@ class Layout:
         found = []
         for column in range(columns.column.max() + 1):
             own = columns.column == column
-            tops, ends = level_tops(columns.level[own], sizes[own], lengths[own])
+            tops, ends = level_tops(columns.level[own], sizes[own], lengths[own], self.gap)
             lowered = _LOWERED if column else 0.0
             found.append((tops + lowered, ends + lowered))
         return found
@@ -258,7 +285,7 @@ class Layout:
         start, across = np.array([self._start(i) for i in range(self.tree.n_nodes)]), self.across
         if self.is_horizontal:
             return np.column_stack([start, -across + self.heights / 2])
-        return np.column_stack([across - self.width / 2, -start])
+        return np.column_stack([across - self.widths / 2, -start])
 
     def _start(self, node):
         return self._levels[self._columns.column[node]][0][self._columns.level[node]]
@@ -274,7 +301,7 @@ class Layout:
         """Largest distances along and across, with the edges between columns."""
         n_lanes = np.bincount(self._columns.column[self.tree.parent][self._columns.is_moved])
         along = max(self._ends) + _LANE * n_lanes.max(initial=0)
-        return along, self.across.max() + self._size / 2
+        return along, (self.across + self._sizes / 2).max()
 
     @property
     def longer_side(self):
@@ -284,7 +311,7 @@ class Layout:
     @property
     def right(self):
         """Right end of all boxes and edges, in inches."""
-        right = self.corners[:, 0].max() + self.width
+        right = (self.corners[:, 0] + self.widths).max()
         return max(right, self._extent[0]) if self.is_horizontal else right
 
     @property
@@ -299,9 +326,9 @@ class Layout:
 
         A horizontal or folded tree has a single entry for all of its levels.
         """
-        if self.is_horizontal or self._columns.is_moved.any():
+        if self.is_horizontal or self._columns.is_moved.any() or self._columns.is_lowered.any():
             return [(0.0, self.right)]
-        depth, right = self.tree.depth, self.corners[:, 0] + self.width
+        depth, right = self.tree.depth, self.corners[:, 0] + self.widths
         # The edges to a level start at the end of the level above.
         starts = np.concatenate([[0.0], -self._levels[0][1][:-2]])
         return [(start, right[depth == i].max()) for i, start in enumerate(starts)]
@@ -323,7 +350,7 @@ class Layout:
         """
         begins, ends = self._levels[self._columns.column[node]]
         level = self._columns.level[node]
-        start = begins[level] + (self.width if self.is_horizontal else self.heights[node])
+        start = begins[level] + (self.widths if self.is_horizontal else self.heights)[node]
         end, across = begins[level + 1], self.across[node] + shift
         turn = start if self._is_free(node, child) else ends[level]
         to = self._across[1 if self._columns.is_moved[child] else 0][child]
@@ -333,15 +360,19 @@ class Layout:
         return [self.point(*point) for point in points]
 
     def connection(self, child):
-        """Return the corners of the line that leads to a node of another column.
+        """Return the corners of the line that leads to a node of another column, or a lowered leaf.
 
-        It begins where `edge` ends. The list is empty for a node in the column of its parent.
+        It begins where `edge` ends. The list is empty for other nodes.
 
         Returns
         -------
         list of (x, y)
         """
         columns, parent = self._columns, self.tree.parent[child]
+        if columns.is_lowered[child]:
+            begins, column = self._levels[columns.column[child]][0], columns.level[child]
+            straight = [(self.across[child], begins[i]) for i in (column - 1, column)]
+            return [self.point(*point) for point in straight]
         if child == 0 or not columns.is_moved[child]:
             return []
         _, places, starts = self._across
@@ -369,5 +400,5 @@ class Layout:
         beside = is_level & (tree.children_left < 0)
         to = self._across[1 if columns.is_moved[child] else 0][child]
         low, high = sorted((self.across[node], to))
-        x, half = self.across[beside], self.width / 2
+        x, half = self.across[beside], self.widths[beside] / 2
         return not np.any((x + half > low) & (x - half < high))

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..export.format import count_text
+from ..export.format import count_text, percent_text
 from ..inspection.palette import cluster_color, text_color
 from ..report import cluster_names
 from ..tree import labels_of
-from .boxes import Box, fit, name_lines, text_width
+from .boxes import BARE, FULL, Box, fit, name_lines, text_width
 from .curves import plot_history
 from .glyphs import Image
 from .style import STYLE, drawn_with
@@ -33,33 +33,62 @@ class LeafPart(NamedTuple):
     height : float, inches
     draw : callable (ax, box, leaf)
     convention : tuple of str, phrases of the legend that explain the part
+    width : float, inches that the part needs
     """
 
     height: float
     draw: Callable
     convention: tuple[str, ...] = ()
+    width: float = 0.0
 
 
-def leaf_parts(tree, rows, glyph, names):
+def leaf_parts(tree, rows, glyph, names, sizes):
     """Return the parts of each leaf from top to bottom; parts without data are left out.
 
     The `names` are those of the clusters. If one is long, all leaves have space for its lines.
     """
-    parts = []
-    if rows is not None:
+    parts, is_bare = [], sizes.details == BARE
+    if rows is not None and glyph.leaf_height > 0 and (not is_bare or isinstance(glyph, Image)):
         parts.append(LeafPart(glyph.leaf_height, partial(_draw_rows, glyph), glyph.leaf_convention))
-    if rows is not None and rows.classes is not None:
+    if rows is not None and rows.classes is not None and not is_bare:
         present = max(np.count_nonzero(rows.class_shares(leaf)) for leaf in tree.leaves)
-        n_shown = min(_MOST_CLASSES, present)
+        n_shown = min(_MOST_CLASSES, present, sizes.n_lines)
         most = "" if n_shown == present else f"{n_shown} most frequent "
         grey = (f"grey bars are shares of the {most}true classes",)
         parts.append(LeafPart(n_shown * _LINE + 0.07, partial(_draw_classes, n_shown), grey))
     if tree.leaf_value is not None:
         parts.append(LeafPart(0.13, _draw_histogram, ("strips are shares of the clusters",)))
-    shown = {names[label] for label in tree.leaf_label[tree.leaves]}
-    n_lines = max(len(_lines(name, glyph.width)[0]) for name in shown) - 1
-    n_lines += 0 if rows is None else 1 + (rows.weight is not None)
-    return [*parts, LeafPart(0.26 + 0.12 * n_lines, _draw_name)]
+    labels, legend = _labels(tree, rows, names, glyph.width, sizes)
+    n_lines = max(len(lines) for lines, _ in labels.values()) - 1
+    height = (0.26 if sizes.details == FULL else 0.2) + 0.12 * n_lines
+    width = 0.1 + _BOLD * max(text_width(x, size) for lines, size in labels.values() for x in lines)
+    return [*parts, LeafPart(height, partial(_draw_name, labels), legend, width)]
+
+
+def _labels(tree, rows, names, width, sizes):
+    """Return the lines of the label of each leaf with their size, and phrases for the legend.
+
+    Full labels have the name of the cluster and the number of rows. Brief labels have the share of
+    the rows, in the line of the name if it fits, and bare ones have neither.
+    """
+    width, size = (width - 0.1) / _BOLD, max(7, sizes.smallest)
+    leaves, legend = tree.leaves.tolist(), []
+    own = {leaf: names[tree.leaf_label[leaf]] for leaf in leaves}
+    if sizes.details == FULL:
+        counts = {leaf: [] if rows is None else count_lines(rows, leaf) for leaf in leaves}
+        return {leaf: _lines(own[leaf], width, sizes.smallest, counts[leaf]) for leaf in leaves}, ()
+    if max(text_width(name, sizes.smallest) for name in own.values()) > width:
+        if any(short_name(name) != name for name in own.values()):
+            legend.append("numbers at leaves are clusters")
+        own = {leaf: short_name(name) for leaf, name in own.items()}
+    counts = dict.fromkeys(leaves, [])
+    if rows is not None and sizes.details != BARE:
+        counts = {i: [percent_text(rows.counts[i] / (rows.counts[0] or 1))] for i in leaves}
+        legend.append("percentages at leaves are shares of the rows")
+        joined = {leaf: f"{own[leaf]} · {counts[leaf][0]}" for leaf in leaves}
+        if all(text_width(line, size) <= width for line in joined.values()):
+            own, counts = joined, dict.fromkeys(leaves, [])
+    return {i: _lines(own[i], width, sizes.smallest, counts[i]) for i in leaves}, tuple(legend)
 
 
 def _draw_rows(glyph, ax, box, leaf):
@@ -97,22 +126,22 @@ def _draw_shares(ax, box, shares, height, zorder=2):
         box.bar(ax, starts[label], widths[label], height, cluster_color(label), zorder)
 
 
-def _draw_name(ax, box, leaf):
-    """Write the name of the cluster and the number of rows on the colour of the cluster."""
-    lines, size = _lines(leaf.name, box.width)
-    if leaf.rows is not None:
-        lines = [*lines, *count_lines(leaf.rows, leaf.node)]
+def _draw_name(labels, ax, box, leaf):
+    """Write the label of a leaf on the colour of its cluster."""
+    lines, size = labels[leaf.node]
     behind = {"facecolor": leaf.color, "edgecolor": "none", "boxstyle": "round,pad=0.3"}
     style = {"ha": "center", "va": "center", "fontweight": "bold", "linespacing": 1.15}
     style |= {"fontsize": size * box.scale, "color": text_color(leaf.color), "bbox": behind}
     ax.text(box.x, box.y - 0.02, "\n".join(lines), zorder=5, parse_math=False, **style)
 
 
-def _lines(name, width):
-    """Return the name of a cluster as its lines in a leaf, and their size in points."""
-    width = (width - 0.1) / _BOLD
-    line, size = fit(name, 7, width)
-    return ([line], size) if size > _SMALL else (name_lines(name, _SMALL, width, 3), _SMALL)
+def _lines(name, width, smallest, below):
+    """Return the name of a cluster as its lines in a leaf and those below it, and their size."""
+    line, size = fit(name, max(7, smallest), width)
+    small = max(_SMALL, smallest)
+    if size <= small:
+        return [*name_lines(name, small, width, 3), *below], small
+    return [line, *below], size
 
 
 def count_lines(rows, leaf):
@@ -172,7 +201,7 @@ class Subtree(NamedTuple):
             line.write(ax, percent, 5.8, x=line.right, ha="right", color="0.3")
             max_width = line.width - 0.37
             name = self.names[label]
-            if text_width(name, 5.4) > max_width:  # a short label suffices beside the colour
+            if text_width(name, line.smallest) > max_width:  # a short label suffices beside the colour
                 name = short_name(name)
             line.write(ax, name, 6, x=line.left + 0.11, ha="left", max_width=max_width)
             line = line.part(_LINE, _LINE)
@@ -265,12 +294,11 @@ def _centers(estimator, tree, image_shape):
         for label, (center, (name, count)) in enumerate(zip(centers, notes, strict=True)):
             line, column = divmod(label, n_columns)
             left, top = box.left + column * wide + 0.05, box.top - line * high
-            place = Box(
-                left + (width - image.width) / 2, top, image.width, image.leaf_height, box.scale
-            )
+            corner = left + (width - image.width) / 2, top
+            place = box.at(*corner, image.width, image.leaf_height)
             place = image.draw(ax, place, center, "gray_r", *limits)
             place.frame(ax, color=cluster_color(label), linewidth=1.5)
-            note = Box(left, top - image.leaf_height - 0.01, width, 0.15, box.scale)
+            note = box.at(left, top - image.leaf_height - 0.01, width, 0.15)
             note.write(ax, name, 6.5, kept=count)
 
     n_lines = -(-len(centers) // n_columns)
@@ -293,14 +321,14 @@ def _history(estimator, tree, image_shape):
             plot_history(estimator, ax=inset)
         inset.set_ylabel("cost increase, %")
         for text in (inset.xaxis.label, inset.yaxis.label):
-            text.set_fontsize(6.5 * box.scale)
-        style = {"frameon": False, "ncols": 2, "fontsize": 6 * box.scale, "borderpad": 0}
+            text.set_fontsize(max(6.5, box.smallest) * box.scale)
+        style = {"frameon": False, "ncols": 2, "fontsize": max(6, box.smallest) * box.scale, "borderpad": 0}
         style |= {"columnspacing": 1, "labelspacing": 0.3, "handlelength": 1.5, "borderaxespad": 0}
         place, handles = (box.left, box.bottom + _LEGEND), inset.get_legend_handles_labels()
         inset.legend(
             *handles, loc="upper left", bbox_to_anchor=place, bbox_transform=ax.transData, **style
         )
-        inset.tick_params(labelsize=6.5 * box.scale)
+        inset.tick_params(labelsize=max(6.5, box.smallest) * box.scale)
         inset.xaxis.labelpad = inset.yaxis.labelpad = 1
 
     return Panel(2.8, 1.75 + _LEGEND, "optimisation history", draw)
@@ -342,5 +370,5 @@ def panel_boxes(panels, occupied):
 def draw_panel(ax, panel, box):
     """Draw a panel and its caption."""
     panel.draw(ax, box)
-    caption = Box(box.left, box.top + _CAPTION, box.width, _CAPTION, box.scale)
+    caption = box.at(box.left, box.top + _CAPTION, box.width, _CAPTION)
     caption.write(ax, panel.caption, 7.5, color="0.25", max_width=10.0, x=box.left, ha="left")

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.text import Text
 
@@ -37,6 +38,81 @@ def drawn_with(parameters):
     mpl.interactive(is_interactive)
 
 
+class Target(NamedTuple):
+    """What a picture is drawn for.
+
+    Parameters
+    ----------
+    style : {"paper", "slide", "screen"}
+    width, height : float, inches; None if the picture may be as wide or high as it needs
+    font_size : float, points, size of the smallest text; None for the usual sizes of a screen
+    """
+
+    style: str
+    width: float | None
+    height: float | None
+    font_size: float | None
+
+    @classmethod
+    def from_options(cls, style, width, height, figsize, font_size, ax_size=None):
+        """Check the options of a picture and complete them by those of the style.
+
+        Parameters
+        ----------
+        ax_size : (width, height) in inches of given axes, optional
+
+        Raises
+        ------
+        ValueError
+            If an option is unknown or not positive, or if two of them contradict each other.
+        """
+        if style not in _TARGETS:
+            raise ValueError(f"style must be one of {', '.join(_TARGETS)}; got {style!r}.")
+        given = {"width": width, "height": height, "figsize": figsize, "font_size": font_size}
+        sizes = [name for name in ("width", "height", "figsize") if given[name] is not None]
+        if sizes and ax_size is not None:
+            raise ValueError(f"Axes have their own size: pass either ax or {sizes[0]}, not both.")
+        if figsize is not None and len(sizes) > 1:
+            raise ValueError(f"Pass either figsize=(width, height) or {sizes[0]}, not both.")
+        for name, value in given.items():
+            numbers = np.asarray(0 if value is None else value)
+            is_known = numbers.shape == ((2,) if name == "figsize" and value is not None else ())
+            if not is_known or numbers.dtype.kind not in "iuf" or not np.all(numbers < np.inf):
+                raise ValueError(f"{name} must be finite numbers in inches; got {value!r}.")
+            if value is not None and not np.all(numbers > 0):
+                raise ValueError(f"{name} must be greater than 0; got {value!r}.")
+        if ax_size is not None and style == "screen" and font_size is None:
+            return cls(style, None, None, None)
+        width, height = (width, height) if figsize is None else figsize
+        if ax_size is not None:
+            width, height = ax_size
+        usual = _TARGETS[style]
+        if style == "screen" and width is None and height is None:
+            return cls(style, None, None, font_size)
+        if width is None:
+            width, height = usual[0], usual[1] if height is None else height
+        elif style == "slide" and height is None:
+            height = width * usual[1] / usual[0]
+        default = mpl.rcParams["font.size"] if style == "paper" else usual[2]
+        return cls(style, float(width), height, float(font_size or default))
+
+    @property
+    def parameters(self):
+        """Parameters of Matplotlib; "paper" keeps the family of the user, such as that of LaTeX."""
+        if self.style == "paper":
+            return {"text.usetex": False}
+        return {"font.size": 8, "font.family": "sans-serif", "text.usetex": False}
+
+    @property
+    def dpi(self):
+        """Dots per inch of a new figure; images in vector files have this resolution."""
+        return 300 if self.style == "paper" else 150
+
+
+# Width and height in inches, and size of the smallest text in points; see `Target`.
+_TARGETS = {"paper": (6.5, None, None), "slide": (40 / 3, 7.5, 16.0), "screen": (8.0, None, 8.0)}
+
+
 class Drawable(NamedTuple):
     """A text as it can be drawn.
 
@@ -59,7 +135,7 @@ def drawable(text):
     """Return a text as it can be drawn with the installed fonts: Drawable."""
     if text.isascii():
         return Drawable(text, [], set())
-    lacking = frozenset(c for c in text if not c.isspace()) - _characters(_default_font())
+    lacking = frozenset(c for c in text if not c.isspace()) - _characters(default_font())
     if not lacking:
         return Drawable(text, [], set())
     families, lost = _additional_fonts(lacking, len(fontManager.ttflist))
@@ -97,9 +173,9 @@ def make_drawable(artist, names=()):
         )
 
 
-def _default_font():
-    """Return the path of the font that matplotlib uses for the family "sans-serif"."""
-    return findfont(FontProperties(family=["sans-serif"]))
+def default_font():
+    """Return the path of the font that matplotlib uses now."""
+    return findfont(FontProperties())
 
 
 @functools.lru_cache(512)

@@ -1,9 +1,10 @@
 """`plot_tree`: a picture of a tree with its tests and with the mean of the rows in its leaves."""
 
 import inspect
+import itertools
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -18,25 +19,46 @@ from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
 from ..tree import Tree, tree_of
-from .boxes import Box, text_width, wrap
-from .glyphs import Glyph, LeafView, choose_glyph
+from .boxes import BARE, BRIEF, FULL, Box, Sizes, text_width, wrap
+from .glyphs import LeafView, choose_glyph
 from .layout import Layout
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
 from .split_view import SplitView
-from .style import drawn_with, make_drawable
+from .style import Target, drawn_with, make_drawable
 
-_STYLE = {"font.size": 8, "font.family": "sans-serif"}
-_ORIENTATIONS = ("vertical", "horizontal")
-_DPI = 150
+_ORIENTATIONS = ("auto", "vertical", "horizontal")
 _MOST_NAMES = 500  # names that are compared to find a beginning that they share
 _MOST_PIXELS = 60_000  # limit of width and height; matplotlib renders fewer than 2 ** 16 pixels
-# In inches: smallest gap between boxes (_SPACE), height of the line of text above a node (_HEADER),
-# margin of the drawing (_MARGIN).
-_SPACE, _HEADER, _MARGIN = 0.14, 0.17, 0.12
+# In inches: height of the line of text above a node (_HEADER), margin of the drawing (_MARGIN).
+_HEADER, _MARGIN = 0.17, 0.12
 _TITLE_LINE, _TITLE_SIZE = 0.155, 8  # title: height of a line in inches, size in points
 _LEAST_WIDTH = 5.2  # inches, so that a title fits
 _SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
 _MARKED = "0.0"  # black, for a highlighted path; no cluster or side has this colour
+
+# The forms of a tree, from the fullest to the shortest, are tried until one can be read at the size
+# of the target: each with boxes of several widths, downwards, in two rows and to the right.
+_SMALLEST = 6.0  # points, of the smallest text before the drawing is magnified
+_FORMS = tuple(
+    Sizes(_SMALLEST, n_terms, n_lines, box / 10, details, space, gap)
+    for n_terms, n_lines, narrowest, details, space, gap in (
+        (5, 3, 8, FULL, 0.14, 0.26),
+        (4, 2, 7, BRIEF, 0.1, 0.22),
+        (3, 1, 6, BRIEF, 0.08, 0.2),
+        (2, 1, 5, BRIEF, 0.06, 0.18),
+        (1, 0, 4, BRIEF, 0.05, 0.17),
+        (1, 0, 2, BARE, 0.04, 0.14),
+    )
+    for box in range(10, narrowest - 1, -1)
+)
+_ARRANGEMENTS = tuple(
+    {"is_horizontal": horizontal, "is_staggered": staggered, "is_folded": folded}
+    for folded in (False, True)
+    for horizontal, staggered in ((False, False), (False, True), (True, False))
+)
+_COLUMN, _PAGE = 1.2, 9.0  # height of a picture without a given one: times its width, at most inches
+_LARGEST_SPACE, _LARGEST_GAP = 0.6, 0.7  # inches, where the boxes are moved apart to fill the picture
+_OVERLAP = 0.25  # of a line of text, in which the boxes of two texts may overlap
 
 
 def plot_tree(
@@ -54,8 +76,14 @@ def plot_tree(
     ax=None,
     title=None,
     max_depth=None,
-    orientation="vertical",
+    root=0,
+    orientation="auto",
     highlight=None,
+    width=None,
+    height=None,
+    figsize=None,
+    font_size=None,
+    style="screen",
 ):
     """Draw a tree with matplotlib.
 
@@ -105,27 +133,49 @@ def plot_tree(
     scaled : bool, default=False
         Multiply numbers and pixels by the standard deviations of their features.
     ax : matplotlib Axes, optional
-        Default: a new figure in the size of the tree. In smaller axes the text shrinks.
+        Default: a new figure. The tree is laid out for the size of these axes if `style` or
+        `font_size` is given. Otherwise it has its usual layout, and its text shrinks to fit.
     title : str, optional
+        Without a title, figures for the screen explain their signs above the tree; "" leaves this
+        out, too.
     max_depth : int, optional
         Depth below which the tree is not drawn; the root has depth 0. Each subtree at this depth
         becomes one box with its number of leaves and the shares of its clusters.
-    orientation : {"vertical", "horizontal"}, default="vertical"
-        Whether a node is drawn above its children, or to their left.
+    root : int, default=0
+        Node whose subtree is drawn, with the rows that reach it.
+    orientation : {"auto", "vertical", "horizontal"}, default="auto"
+        Whether a node is drawn above its children, or to their left. "auto" is "vertical" unless
+        the tree fits the given size only, or with more details, in the other direction.
     highlight : int or row, optional
         A row whose decision path is drawn in black, with its weighted sum at each test: the
         position of a row of X, or a row as :func:`tao_cluster.explanations.explain` takes it.
+    width, height : float, optional
+        Size of the figure in inches. Text keeps its size, and the layout changes until the tree
+        fits: shorter labels, fewer bars, smaller images, leaves in two rows, from left to right.
+        Without a height, the figure is as high as the tree needs.
+    figsize : (width, height), optional
+        Another way to give both.
+    font_size : float, optional
+        Size in points of the smallest text. Default: 8 on a screen if a size is given,
+        ``rcParams["font.size"]`` on paper, 16 on a slide.
+    style : {"screen", "paper", "slide"}, default="screen"
+        - "screen": the figure is as large as the tree needs unless a size is given.
+        - "paper": 6.5 inches wide by default, in the font family of ``rcParams``, and without text
+          that explains the signs. It belongs into the caption, and `caption` has it.
+        - "slide": 13.33 x 7.5 inches by default. The tree is magnified until it fills the slide.
 
     Returns
     -------
     matplotlib Axes
-        One data unit is one inch of a figure in the size of the tree.
+        Its attribute `caption`, also of its figure, explains the signs. One data unit is one inch
+        of a figure in the usual layout.
 
     Raises
     ------
     ValueError
         If an option has an unknown value, does not fit the tree or X, or needs another argument
-        that is missing. The message names the option.
+        that is missing. The message names the option. If the tree cannot be read at the given size,
+        the message has the smallest size that suffices.
 
     Examples
     --------
@@ -139,41 +189,90 @@ def plot_tree(
     ...     model, iris.data, y=iris.target, feature_names=iris.feature_names,
     ...     class_names=iris.target_names)
     >>> ax.figure.savefig("iris.png")  # doctest: +SKIP
-    >>> plt.close(ax.figure)
+    >>> ax = plot_tree(model, iris.data, style="paper", width=3.3, font_size=8)
+    >>> ax.figure.savefig("iris.pdf")  # doctest: +SKIP
+    >>> print(ax.caption)  # doctest: +SKIP
+    >>> plt.close("all")
     """
+    if orientation not in _ORIENTATIONS:
+        raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
+    ax_size = None if ax is None else _inches(ax)
+    target = Target.from_options(style, width, height, figsize, font_size, ax_size)
     estimator, names = shown(tree, feature_names, X)
     tree = tree_of(estimator)
     if X is None and sample_weight is not None:
         raise ValueError("sample_weight needs X, the rows that it weights.")
     weight = None if sample_weight is None else check_weight(sample_weight, _num_samples(X))
     rows = Rows.from_data(estimator, X, y, class_names, weight)
-    if orientation not in _ORIENTATIONS:
-        raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
     abbreviate = abbreviation_of(tree, names)
     shown_names = names
     if abbreviate.prefix:  # names of categories keep their type
         shown_names = [n if isinstance(n, Indicator) else abbreviate(n) for n in names]
-    glyph = choose_glyph(nodes, tree, rows, image_shape, shown_names)
-    panels = make_panels(panels, estimator, tree, image_shape)
-    upper = UpperTree.from_tree(tree, max_depth)
+    upper = UpperTree.from_tree(tree, max_depth, root)
     facts = report(estimator, X, feature_names=names, sample_weight=weight, scaled=scaled)
     labels = [part["name"] for part in facts["clusters"]]
     upper_rows = None if rows is None else rows.through(upper.tree, upper.stands_for)
-    picture = Picture(
-        tree=upper.tree,
-        rows=upper_rows,
-        glyph=glyph,
-        panels=panels,
-        title=title and printable_lines(title),
-        tests=[facts["nodes"][i] for i in upper.origin],
-        labels=labels,
-        subtrees=_subtrees(tree, upper, labels, facts["nodes"], upper_rows),
-        path=_path_sums(estimator, X, highlight, feature_names, upper),
-        is_horizontal=orientation == "horizontal",
-        abbreviate=abbreviate,
+    with drawn_with(target.parameters):
+        picture = Picture(
+            tree=upper.tree,
+            rows=upper_rows,
+            glyph_of=partial(choose_glyph, nodes, tree, rows, image_shape, shown_names),
+            panels=make_panels(panels, estimator, tree, image_shape),
+            title=title and printable_lines(title),
+            tests=[facts["nodes"][i] for i in upper.origin],
+            labels=labels,
+            subtrees=_subtrees(tree, upper, labels, facts["nodes"], upper_rows),
+            path=_path_sums(estimator, X, highlight, feature_names, upper),
+            abbreviate=abbreviate,
+            target=target,
+            sizes=Sizes(is_horizontal=orientation == "horizontal"),
+            root=int(upper.origin[0]),
+            has_legend=style == "screen" and title != "",
+        )
+        if target.width is not None or target.height is not None:
+            return _fitted(picture, orientation, ax)
+        if target.font_size is None:
+            return picture.draw(ax, None)
+        return picture.draw(ax, target.font_size / picture.sizes.smallest)
+
+
+def _fitted(picture, orientation, ax):
+    """Draw the fullest form of a picture that can be read at the size of its target.
+
+    Raises
+    ------
+    ValueError
+        If no form can be read. The message has the smallest size that suffices.
+    """
+    target, needed = picture.target, []
+    scale = target.font_size / _SMALLEST
+    width = np.inf if target.width is None else target.width / scale
+    heights = [target.height]
+    if target.height is None:  # a page is used up only if a form that is not as high does not fit
+        heights = [min(_PAGE, max(_COLUMN * target.width, 2.0)), max(_PAGE, target.width)]
+    known = {"vertical": [False], "horizontal": [True]}.get(orientation, [False, True])
+    for height in np.array(heights) / scale:
+        for sizes, arrangement in itertools.product(_FORMS, _ARRANGEMENTS):
+            if arrangement["is_horizontal"] not in known:
+                continue
+            form = replace(picture, sizes=sizes._replace(**arrangement))
+            if np.all(form.size <= (width + 1e-6, height + 1e-6)):
+                drawn = form.stretched(width, height).draw_checked(ax, scale)
+                if drawn is not None:
+                    return drawn
+                needed.append(form.size * (1.1, 1.0))
+            else:
+                needed.append(form.size)
+    wide, high = scale * np.array(needed).T
+    is_high = high <= heights[-1]
+    best = np.argmin(np.where(is_high, wide, np.inf) if is_high.any() else wide * high)
+    least = np.ceil(10 * np.array([wide[best], high[best]])) / 10
+    more = "" if is_high.any() else f" and height={least[1]:.1f}"
+    raise ValueError(
+        f"The tree cannot be read at this size with text of {target.font_size:g} points: it needs "
+        f"at least width={least[0]:.1f}{more} inches. Give it this size, a smaller font_size, or "
+        "max_depth= or root= for a part of the tree."
     )
-    with drawn_with(_STYLE):
-        return picture.draw(ax)
 
 
 def abbreviation_of(tree, names):
@@ -224,6 +323,8 @@ def _path_sums(estimator, X, highlight, feature_names, upper):
         highlight = X.iloc[[position]] if hasattr(X, "iloc") else X[position : position + 1]
     (path,) = decision_paths(estimator, one_row(estimator, highlight, feature_names))
     drawn = {node: i for i, node in enumerate(upper.origin.tolist()) if i not in upper.hidden}
+    if upper.stands_for[path.leaf] < 0:
+        raise ValueError("highlight: the row does not reach the node root, which is drawn.")
     sums = {drawn[node]: total for node, total in path.totals.items() if node in drawn}
     return sums | {int(upper.stands_for[path.leaf]): None}
 
@@ -273,7 +374,7 @@ class Picture:
     ----------
     tree : Tree, down to the depth that is drawn
     rows : Rows, or None
-    glyph : Glyph
+    glyph_of : callable (sizes), which returns the Glyph
     panels : list of Panel
     title : str, or None
     tests : list of dict, the nodes of :func:`tao_cluster.report.report`
@@ -281,64 +382,157 @@ class Picture:
     subtrees : dict of Subtree, by the node at which it is summarised
     path : dict of float
         Weighted sum of the highlighted row at each node of its path; None at its last node.
-    is_horizontal : bool, whether the root is on the left instead of at the top
     abbreviate : Abbreviation, of the names of features
+    target : Target
+    sizes : Sizes
+    root : int, number in the whole tree of the node that is drawn as the root
+    has_legend : bool, whether lines above the tree explain its signs
     """
 
     tree: Any
     rows: Rows | None
-    glyph: Glyph
+    glyph_of: Any
     panels: list
     title: str | None
     tests: list
     labels: list
     subtrees: dict
     path: dict
-    is_horizontal: bool
     abbreviate: Abbreviation
+    target: Target
+    sizes: Sizes
+    root: int
+    has_legend: bool
 
-    def draw(self, ax):
-        """Draw the whole tree into the given axes, or into a new figure if `ax` is None."""
-        size, lines = self._size
+    def draw(self, ax, scale):
+        """Draw the whole tree into the given axes, or into a new figure if `ax` is None.
+
+        `scale` is the length of an inch of the drawing on paper. If it is None, the tree is shrunk
+        to the axes.
+        """
+        size, lines, target = self.size, self._title_lines, self.target
+        above = self._above(lines) * (scale or 1.0)
         if ax is None:
-            ax = _new_axes(size, len(lines))
-        scale = min(1.0, *(_inches(ax) / size))
+            wide, high = size * (scale or 1.0)
+            wide = wide if target.width is None else target.width
+            ax = _new_axes(wide, high if target.height is None else target.height, above, target)
+        extent = _inches(ax)
+        if scale is None:
+            scale = min(1.0, *(extent / size))
+            extent = size * scale
         for node in self.tree.decision_nodes:
             self._draw_edges(ax, node, scale)
         for node in range(self.tree.n_nodes):
             self._draw_node(ax, node, scale)
         for panel, box in zip(self.panels, self._panel_boxes, strict=True):
-            draw_panel(ax, panel, replace(box, scale=scale))
-        middle = self._width / 2
-        ax.set_xlim(middle - size[0] / 2, middle + size[0] / 2)
-        ax.set_ylim(_MARGIN - size[1] + self._top, _MARGIN + self._top)
-        ax.set_aspect("equal")
+            draw_panel(ax, panel, replace(box, scale=scale, smallest=self.sizes.smallest))
+        middle = np.array([self._width / 2, self._margin - (size[1] - self._above(lines)) / 2])
+        low, high = middle - extent / scale / 2, middle + extent / scale / 2
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         ax.set_axis_off()
-        ax.set_title("\n".join(lines), fontsize=_TITLE_SIZE * scale, parse_math=False)
+        size = max(_TITLE_SIZE, self.sizes.smallest) * scale
+        ax.set_title("\n".join(lines), fontsize=size, parse_math=False)
+        ax.caption = ax.figure.caption = self.caption
         make_drawable(ax)
         return ax
+
+    def draw_checked(self, ax, scale):
+        """Draw as `draw`, magnified to the size of a slide; return None if it cannot be read."""
+        target = self.target
+        if target.style == "slide":
+            scale = min((target.width, target.height) / self.size)
+        scratch = plt.figure(figsize=_inches(ax)).add_axes((0, 0, 1, 1)) if ax is not None else None
+        drawn = self.draw(scratch, scale)
+        is_readable = self._is_readable(drawn, scale)
+        if ax is None and is_readable:
+            return drawn
+        plt.close(drawn.figure)
+        return self.draw(ax, scale) if is_readable else None
+
+    def stretched(self, width, height):
+        """Return the picture with its boxes moved apart, if it is smaller than this size."""
+        best, at_most = self, np.array([width, height])
+        if self.target.style == "slide":  # it is magnified in one direction and filled in the other
+            at_most = self.size * min(at_most / self.size) ** -1 if False else at_most
+            at_most = at_most / min(at_most / self.size)
+        elif self.target.height is None:
+            at_most[1] = self.size[1]
+        names = ("gap", "space") if self.sizes.is_horizontal else ("space", "gap")
+        for side, name in enumerate(names):
+            limit = _LARGEST_GAP if name == "gap" else _LARGEST_SPACE
+            old, step = getattr(best.sizes, name), 0.02
+            wider = replace(best, sizes=best.sizes._replace(**{name: old + step}))
+            growth = (wider.size - best.size)[side]
+            free = at_most[side] - best.size[side]
+            if not (0 < growth and 0 < free < np.inf):
+                continue
+            new = min(max(limit, old), old + 0.99 * step * free / growth)
+            tried = replace(best, sizes=best.sizes._replace(**{name: new}))
+            if np.all(tried.size <= np.maximum(at_most, best.size) + 1e-6):
+                best = tried
+        return best
+
+    def _is_readable(self, ax, scale):
+        """Whether all texts have their size, stay in the figure and their boxes, and are apart."""
+        ax.figure.draw_without_rendering()
+        texts = [text for text in (*ax.texts, ax.title) if text.get_text().strip()]
+        boxes = np.array([text.get_window_extent().extents for text in texts])
+        line = self.target.font_size * ax.figure.dpi / 72
+        low, high = np.minimum(boxes[:, None, 2:], boxes[:, 2:]), np.maximum(boxes[:, None, :2], boxes[:, :2])
+        overlaps = np.all(low - high > _OVERLAP * line, axis=2) & ~np.eye(len(boxes), dtype=bool)
+        corners, page = self._layout.corners, ax.figure.bbox.extents
+        ends = np.column_stack([self._layout.widths, -self._layout.heights])
+        frames = [ax.transData.transform(part) for part in (corners, corners + ends)]
+        left, top, right, bottom = np.hstack(frames).T[:, None]
+        x, y = ((boxes[:, :2] + boxes[:, 2:]) / 2).T[:, :, None]
+        is_inside = (x > left) & (x < right) & (y > bottom) & (y < top)
+        is_wide = (boxes[:, :1] < left - 0.2 * line) | (boxes[:, 2:3] > right + 0.2 * line)
+        return bool(
+            min(text.get_fontsize() for text in texts) > self.target.font_size - 0.01
+            and not overlaps.any()
+            and not np.any(is_inside & is_wide)
+            and np.all(boxes[:, :2] >= page[:2] - 1)
+            and np.all(boxes[:, 2:] <= page[2:] + 1)
+        )
 
     # ------------------------------------------------------------------ geometry
 
     @cached_property
+    def glyph(self):
+        """The Glyph in the sizes of the picture."""
+        return self.glyph_of(sizes=self.sizes)
+
+    @cached_property
     def _parts(self):
-        return leaf_parts(self.tree, self.rows, self.glyph, self.labels)
+        return leaf_parts(self.tree, self.rows, self.glyph, self.labels, self.sizes)
+
+    @cached_property
+    def _has_header(self):
+        """Whether each node has a line of text above it: bool array of shape (n_nodes,)."""
+        is_full = self.sizes.details == FULL
+        is_empty = (self.tree.children_left < 0) & (self.rows is None)
+        return np.where(is_empty | (not is_full), bool(self.path), True)
 
     @cached_property
     def _layout(self):
-        tree = self.tree
-        is_leaf = tree.children_left < 0
-        header = np.where(is_leaf & (self.rows is None) & (not self.path), 0.0, _HEADER)
+        is_leaf, sizes = self.tree.children_left < 0, self.sizes
+        header = np.where(self._has_header, _HEADER, 0.0)
         leaf_height = sum(part.height for part in self._parts)
         heights = header + np.where(is_leaf, leaf_height, self.glyph.test_height)
+        widths = np.where(is_leaf, self._leaf_width, self.glyph.width)
         for node, subtree in self.subtrees.items():
-            heights[node] = header[node] + subtree.height
-        return Layout.compact(tree, self.glyph.width, heights, _SPACE, self.is_horizontal)
+            heights[node], widths[node] = header[node] + subtree.height, self.glyph.width
+        options = {"gap": sizes.gap, "is_staggered": sizes.is_staggered}
+        options |= {"is_folded": sizes.is_folded}
+        return Layout.compact(
+            self.tree, widths, heights, sizes.space, sizes.is_horizontal, **options
+        )
 
-    @cached_property
-    def _top(self):
-        """Upper end of all boxes: 0, or above it in a horizontal tree with high inner boxes."""
-        return max(0.0, self._layout.corners[:, 1].max())
+    @property
+    def _leaf_width(self):
+        """Width of the leaves: that of the tests, unless leaves are only labels."""
+        is_label = len(self._parts) == 1 and self.sizes.details != FULL and not self.path
+        return min(self.glyph.width, self._parts[-1].width) if is_label else self.glyph.width
 
     @cached_property
     def _panel_boxes(self):
@@ -350,18 +544,37 @@ class Picture:
         right = max(rights, default=0.0)
         return max(right, self._layout.right)
 
-    @cached_property
-    def _size(self):
-        """Width and height of the drawing in inches, and the lines of its title."""
-        lowest = min([box.bottom for box in self._panel_boxes], default=0.0)
-        height = self._top - min(lowest, self._layout.bottom) + 2 * _MARGIN
-        width = max(_LEAST_WIDTH, self._width + 2 * _MARGIN)
-        return np.array([width, height]), self._title_lines(width)
+    @property
+    def _margin(self):
+        return _MARGIN if self.target.width is None else 0.06
 
-    def _title_lines(self, width):
-        """Return the lines of the title and of the legend below it, wrapped to the width."""
+    @cached_property
+    def size(self):
+        """Width and height of the drawing with its title, in inches."""
+        lowest = min([box.bottom for box in self._panel_boxes], default=0.0)
+        height = -min(lowest, self._layout.bottom) + 2 * self._margin
+        width = self._width + 2 * self._margin
+        if self.target.width is None:
+            width = max(_LEAST_WIDTH, width)
+        return np.array([width, height + self._above(self._title_lines)])
+
+    @staticmethod
+    def _above(lines):
+        """Return the height in inches of the title."""
+        return len(lines) * _TITLE_LINE + (0.06 if lines else 0.0)
+
+    @property
+    def caption(self):
+        """What explains the signs of the picture: str, a few sentences."""
+        phrases = self._phrases
+        text = "; ".join(phrases)
+        return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+    @cached_property
+    def _phrases(self):
+        """The phrases that explain the signs: list of str."""
         phrases = list(self.glyph.convention) if self.tree.n_leaves > 1 else []
-        if self.is_horizontal:  # the left child is drawn above the right one
+        if self.sizes.is_horizontal:  # the left child is drawn above the right one
             turned = {"left": "up", "right": "down"}
             phrases = [re.sub(r"\b(left|right)\b", lambda m: turned[m[0]], p) for p in phrases]
         phrases += [phrase for part in self._parts for phrase in part.convention]
@@ -371,9 +584,19 @@ class Picture:
             phrases.append(f"in names, {self.abbreviate.note}")
         if self.path:
             phrases.append("black: the path of one row, with its sums")
-        max_width = width - 2 * _MARGIN
+        return phrases
+
+    @cached_property
+    def _title_lines(self):
+        """The lines of the title and, if it has one, of the legend below it."""
+        width = self._width + 2 * self._margin
+        if self.target.width is None:
+            width = max(_LEAST_WIDTH, width)
+        else:
+            width = self.target.width * _SMALLEST / self.target.font_size
+        max_width = width - 2 * self._margin
         lines = wrap(self.title, _TITLE_SIZE, max_width) if self.title else []
-        for i, phrase in enumerate(phrases):
+        for i, phrase in enumerate(self._phrases if self.has_legend else ()):
             longer = f"{lines[-1]}; {phrase}" if i else phrase
             if i and text_width(longer, _TITLE_SIZE) < max_width:
                 lines[-1] = longer
@@ -386,11 +609,12 @@ class Picture:
     def _draw_node(self, ax, node, scale):
         left, top = self._layout.corners[node]
         is_test = self.tree.children_left[node] >= 0
-        height = self._layout.heights[node]
-        if is_test or self.rows is not None or self.path:
-            self._write_header(ax, node, Box(left, top, self.glyph.width, _HEADER, scale))
+        width, height = self._layout.widths[node], self._layout.heights[node]
+        if self._has_header[node]:
+            box = Box(left, top, width, _HEADER, scale, self.sizes.smallest)
+            self._write_header(ax, node, box)
             top, height = top - _HEADER, height - _HEADER
-        box = Box(left, top, self.glyph.width, height, scale)
+        box = Box(left, top, width, height, scale, self.sizes.smallest)
         if is_test:
             self.glyph.draw_test(ax, box, self._split(node))
         elif node in self.subtrees:
@@ -398,10 +622,10 @@ class Picture:
         else:
             leaf = LeafView(self.tree, node, self.rows, self.labels[self.tree.leaf_label[node]])
             for part in self._parts:
-                part.draw(ax, Box(left, top, self.glyph.width, part.height, scale), leaf)
+                part.draw(ax, box.at(left, top, width, part.height), leaf)
                 top -= part.height
         if node in self.path:
-            around = Box(left - 0.04, box.top + 0.02, box.width + 0.08, height + 0.05, scale)
+            around = box.at(left - 0.04, box.top + 0.02, width + 0.08, height + 0.05)
             around.frame(ax, rounded=True, color=_MARKED, linewidth=1.6, zorder=2.8)
 
     def _split(self, node):
@@ -423,10 +647,13 @@ class Picture:
         if node in self.path:
             box.write(ax, "the row", 7, color=_MARKED, fontweight="bold")
             return
+        if self.sizes.details != FULL:
+            return
         if n_used != 1:
             text = f"{n_used} {getattr(self.glyph, 'counted', 'feature')}s"
         elif self.rows is not None:
-            text = f"{100 * self._share(node):.1f} %" if node else "all rows"
+            whole = f"rows of node {self.root}" if self.root else "all rows"
+            text = f"{100 * self._share(node):.1f} %" if node else whole
         cut = cut_word(test) if self.tree.children_left[node] >= 0 else None
         kept = f"{' · ' if text else ''}{cut}" if cut else ""
         if text or kept:
@@ -440,16 +667,20 @@ class Picture:
         """Draw the edges to both children, side by side at their start, with their signs."""
         children = (self.tree.children_left[node], self.tree.children_right[node])
         for child, side, sign in zip(children, (-1, 1), edge_signs(self.tests[node]), strict=True):
-            width = 0.6 + 8 * (0.2 if self.rows is None else self._share(child))
+            most = min(8.0, 10 * self.glyph.width)
+            width = 0.6 + most * (0.2 if self.rows is None else self._share(child))
             points = self._layout.edge(node, child, side * width / 72 / 2)
             corners = self._layout.connection(child)
             _draw_curve(ax, points, corners, width * scale, "0.72", 1)
             if child in self.path:
                 _draw_curve(ax, points, corners, 2.2 * scale, _MARKED, 1.5)
             x, y = np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8  # the middle of the curve
-            box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale)
+            if self.sizes.details == BARE:
+                continue
+            box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale, self.sizes.smallest)
             behind = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.05"}
-            box.write(ax, sign, 7.5, color="0.15", may_cut=False, bbox=behind)
+            size = 7.5 if self.sizes.details == FULL else _SMALLEST
+            box.write(ax, sign, size, color="0.15", may_cut=False, bbox=behind)
 
 
 def _draw_curve(ax, points, corners, width, color, zorder):
@@ -461,13 +692,11 @@ def _draw_curve(ax, points, corners, width, color, zorder):
     ax.add_artist(PathPatch(path, linewidth=width, **style))
 
 
-def _new_axes(size, n_lines):
-    """Return new axes of this size in inches, with room for the title above them."""
-    above = n_lines * _TITLE_LINE + 0.14
-    width, height = size[0], size[1] + above
-    dpi = min(_DPI, _MOST_PIXELS / max(width, height))
+def _new_axes(width, height, above, target):
+    """Return new axes in a figure of this size in inches, with space for the title above them."""
+    dpi = min(target.dpi, _MOST_PIXELS / max(width, height))
     figure = plt.figure(figsize=(width, height), dpi=dpi)
-    return figure.add_axes((0, 0, 1, size[1] / height))
+    return figure.add_axes((0, 0, 1, 1 - above / height))
 
 
 def _inches(ax):
@@ -485,7 +714,7 @@ class UpperTree:
     tree : Tree, in which the subtrees at that depth are replaced by leaves
     origin : int array of shape (tree.n_nodes,), numbers of its nodes in the whole tree
     stands_for : int array of shape (n_nodes of the whole tree,)
-        For each node of the whole tree, the node of `tree` that is or contains it.
+        For each node of the whole tree, the node of `tree` that is or contains it; -1 for others.
     hidden : dict of int arrays
         For each replaced subtree, its leaves in the whole tree, by its node in `tree`.
     """
@@ -496,27 +725,33 @@ class UpperTree:
     hidden: dict
 
     @classmethod
-    def from_tree(cls, tree, max_depth):
-        """Cut a tree at a depth; None keeps all of it.
+    def from_tree(cls, tree, max_depth, root=0):
+        """Cut a tree at a depth below `root`; None keeps all of its subtree.
 
         Raises
         ------
         ValueError
-            If `max_depth` is not an integer of at least 0.
+            If `max_depth` is not an integer of at least 0, or `root` not a node.
         """
         depth = tree.max_depth if max_depth is None else max_depth
         if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
             raise ValueError(f"max_depth must be an integer of at least 0; got {max_depth!r}.")
-        origin = np.flatnonzero(tree.depth <= depth)
+        is_node = isinstance(root, int | np.integer) and not isinstance(root, bool)
+        if not is_node or not 0 <= root < tree.n_nodes:
+            raise ValueError(f"root must be a node, from 0 to {tree.n_nodes - 1}; got {root!r}.")
+        depth += tree.depth[root]
+        is_below = np.arange(tree.n_nodes) == root
+        for node in range(root + 1, tree.n_nodes):  # a parent comes before its children
+            is_below[node] = is_below[tree.parent[node]]
+        origin = np.flatnonzero(is_below & (tree.depth <= depth))
         number = np.full(tree.n_nodes, -1)
         number[origin] = np.arange(len(origin))
-        for node in range(tree.n_nodes):  # a parent comes before its children
-            if number[node] < 0:
-                number[node] = number[tree.parent[node]]
+        for node in np.flatnonzero(is_below & (tree.depth > depth)):
+            number[node] = number[tree.parent[node]]
         is_cut = (tree.depth[origin] == depth) & (tree.children_left[origin] >= 0)
         leaves = tree.leaves
         hidden = {int(i): leaves[number[leaves] == i] for i in np.flatnonzero(is_cut)}
-        if not hidden:
+        if len(origin) == tree.n_nodes:
             return cls(tree, origin, number, {})
         return cls(_cut(tree, origin, number, hidden), origin, number, hidden)
 
