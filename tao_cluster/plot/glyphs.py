@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
 from ..columns.names import levels_of, levels_text, printable
-from ..export.format import more_text
+from ..export.format import minus_signs, more_text
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
@@ -24,7 +24,9 @@ _MOST_LINES = 5  # maximum number of lines of a condition
 _NAME_SIZE, _NAME_WIDTH = 6.5, 1.02  # of a name beside a bar: size in points, width in inches
 _NUMBER_SIZE, _HALF = 5.6, 0.35  # of a bar: size of its number in points, longest bar in inches
 _USUAL_COMPARISON = "≥ \N{MINUS SIGN}0.00000"  # its width stands for those of all numbers
-_LEAF_BAR, _WIDEST = 0.3, 2.05  # of the bars of a leaf, and of the largest boxes of tables, inches
+# In inches: width of the bars of a leaf, of the largest boxes of tables, and of a name at a leaf that
+# is shortened but can be read.
+_LEAF_BAR, _WIDEST, _LEAST_NAME = 0.3, 2.05, 0.8
 _STRIP = 0.05  # height of the colour scale, inches
 PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
 _SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
@@ -363,7 +365,11 @@ class Bars:
         full = [text_width(each.name, size) + n for each, n in zip(found, numbers, strict=True)]
         wanted = max([widest, *(min(0.25 + part, _WIDEST) for part in full)])
         width = sizes.box * float(np.clip(wanted, 1.2, _WIDEST))
-        is_wrapped = max(full, default=0.0) > width - 0.2
+        least = [
+            min(text_width(each.name, size), _LEAST_NAME) + n
+            for each, n in zip(found, numbers, strict=True)
+        ]
+        is_wrapped = max(least, default=0.0) > width - 0.2
         n_leaf_bars = min(n_leaf_bars, 2) if is_wrapped else n_leaf_bars
         single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
         written = [_written_set(found, feature_names) for found in sets.values()]
@@ -371,7 +377,7 @@ class Bars:
         most = _MOST_LINES if is_full else 3
         texts = [condition_lines(*pair, width - _MARGINS, most, size) for pair in written]
         n_lines = max(map(len, texts), default=1)
-        has_more = bool(n_terms.max() > n_bars) and is_full
+        has_more = bool(n_terms.max() > n_bars)
         shape = (n_bars, n_leaf_bars, width, n_lines, n_name_lines if is_full else 1)
         has_sums = bool(n_terms.max() > 1)
         return cls(feature_names, *shape, is_wrapped, has_more, is_full, has_sums)
@@ -380,6 +386,10 @@ class Bars:
     def convention(self):
         """Phrases for the legend that explain the bars and the condition of a test."""
         bars = ("red bars push right, blue bars left: weight * standard deviation",)
+        if self.n_bars == 1 and self.has_more:
+            bars = ("tests show their largest feature: red pushes right, blue left",)
+        elif self.has_more and not self.has_numbers:
+            bars = (*bars, f"tests show the {self.n_bars} largest bars")
         bars = bars if self.has_sums else ()
         return (*bars, _CONDITION)
 
@@ -391,8 +401,10 @@ class Bars:
     @property
     def test_height(self):
         """Height in inches of the box of a test: its bars and, if several, its threshold."""
-        bars = self.n_bars * _BAR_HEIGHTS[self.n_name_lines] + (1 + self.has_more) * LINE
-        return max(bars if self.has_sums else LINE, self.n_lines * LINE) + 0.13
+        n_more = 1 + (self.has_more and self.has_numbers)
+        bars = self.n_bars * _BAR_HEIGHTS[self.n_name_lines] + n_more * LINE
+        around = 0.13 if self.has_numbers else 0.08
+        return max(bars if self.has_sums else LINE, self.n_lines * LINE) + around
 
     @property
     def leaf_height(self):
@@ -414,21 +426,25 @@ class Bars:
             return
         indices, weights, effects = split.largest(self.n_bars)
         largest = np.abs(effects).max(initial=0) or 1.0
-        place = box.part(height=box.height - (1 + self.has_more) * LINE - 0.03)
+        n_more = 1 + (self.has_more and self.has_numbers)
+        place = box.part(height=box.height - n_more * LINE - 0.03)
         lines = place.lines(len(indices), _BAR_HEIGHTS[self.n_name_lines])
         half = _HALF if self.has_numbers else 0.2 * box.width
         for j, weight, value, line in zip(indices, weights, effects, lines, strict=True):
             zero, side = line.right - half - 0.05, -1 if value > 0 else 1
+            color = POSITIVE if value > 0 else NEGATIVE
+            if self.n_bars == 1 and self.has_more:  # a single bar would always be the longest
+                line.part(margin=0.05).write(ax, self.feature_names[j], _NAME_SIZE, color=color)
+                continue
             _write_name(ax, line, self.feature_names[j], zero - half - 0.11 - line.left)
-            bar = half * value / largest
-            line.bar(ax, zero, bar, 0.085, POSITIVE if value > 0 else NEGATIVE, zorder=4)
+            line.bar(ax, zero, half * value / largest, 0.085, color, zorder=4)
             if self.has_numbers:  # on the other side of the zero line than the bar
                 style = {"x": zero + side * 0.03, "ha": "right" if value > 0 else "left"}
                 style |= {"max_width": half - 0.03, "may_cut": False, "color": "0.4"}
                 text = weight_text(weight, _NUMBER_SIZE, half - 0.03)
                 line.write(ax, text, _NUMBER_SIZE, **style)
             _draw_zero(ax, line, zero)
-        if self.has_more:
+        if n_more > 1:
             _write_more(ax, box, len(split.terms) - len(indices), "feature")
         _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
@@ -444,8 +460,9 @@ class Bars:
             last.bar(ax, zero, bar, 0.075, leaf.color, zorder=4)
             _draw_zero(ax, last, zero)
             style = {"x": last.right - _LEAF_BAR, "ha": "right", "max_width": last.width}
-            last.write(ax, each.text, _NUMBER_SIZE, color="0.3", may_cut=False, **style)
-            numbers = text_width(each.text, max(_NUMBER_SIZE, box.smallest)) + _LEAF_BAR + 0.05
+            text = minus_signs(each.text)
+            last.write(ax, text, _NUMBER_SIZE, color="0.3", may_cut=False, **style)
+            numbers = text_width(text, max(_NUMBER_SIZE, box.smallest)) + _LEAF_BAR + 0.05
             name = line.part(height=LINE)
             _write_name(ax, name, each.name, name.width - (0.1 if self.is_wrapped else numbers + 0.1))
         return box

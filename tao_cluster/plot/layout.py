@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-# The gap between two levels grows by _GAP_PER_INCH per inch of the length of the longest edge in it
-# across the direction of growth, by at most _MOST_MORE inches.
-_LEAST_GAP, _MOST_MORE, _GAP_PER_INCH = 0.26, 0.74, 0.06
-# A tree of at least _DEEP levels is folded into columns if that shortens its longer side to _GAIN.
+# The gap between two levels grows by a share _GROWTH of it per inch of the length of the longest
+# edge in it across the direction of growth, up to _MOST times the gap.
+_LEAST_GAP, _MOST, _GROWTH = 0.26, 3.85, 0.23
+# A tree of at least DEEP levels is folded into columns if that shortens its longer side to _GAIN.
 # A column has at least _LEAST_LEVELS levels. A subtree of fewer than _LEAST_FOLDED levels is not
 # moved to another column.
-_DEEP, _GAIN, _LEAST_LEVELS, _LEAST_FOLDED = 8, 0.8, 4, 3
+DEEP, _GAIN, _LEAST_LEVELS, _LEAST_FOLDED = 8, 0.8, 4, 3
 _GUTTER = 0.4  # inches between two columns, for the edge that leads to the second one
 # In inches: distance of the edge between two columns from the boxes below (_LANE) and above
 # (_ARRIVAL), and where the boxes of the second and further columns begin (_LOWERED).
@@ -177,7 +177,7 @@ def level_tops(levels, sizes, lengths, least_gap):
     height, far = np.zeros((2, levels.max() + 2))
     np.maximum.at(height, levels, sizes)
     np.maximum.at(far, levels, lengths)
-    gap = least_gap + np.minimum(_MOST_MORE, _GAP_PER_INCH * far)
+    gap = least_gap * np.minimum(_MOST, 1.0 + _GROWTH * far)
     bottoms = np.cumsum(height + gap) - gap
     return bottoms - height, bottoms
 
@@ -209,27 +209,30 @@ class Layout:
     gap: float = _LEAST_GAP
 
     @classmethod
-    def compact(cls, tree, *options, gap=_LEAST_GAP, is_staggered=False, is_folded=True):
+    def compact(cls, tree, *options, gap=_LEAST_GAP, is_staggered=False, shape=(1.0, 1.0)):
         """Return a layout that folds a tree of many levels, such as a chain, into columns.
 
-        The tree is folded if that makes the longer side of the drawing much shorter.
+        The tree is folded if that makes the longer side of the drawing much shorter, relative to
+        the sides of the place that it is drawn for.
 
         Parameters
         ----------
         tree, *options, gap : the parameters of the class, without `columns`
         is_staggered : bool, whether some leaves are lowered; see `Columns`
-        is_folded : bool, whether the tree may be folded
+        shape : (width, height) of the place, or None if the tree may not be folded
         """
         plain = cls(tree, *options, Columns.from_tree(tree, None, is_staggered), gap)
         n_levels = int(tree.max_depth) + 1
-        if n_levels < _DEEP or not is_folded:
+        if n_levels < DEEP or shape is None:
             return plain
         parts = np.arange(2, 13)
         tried = {max(_LEAST_LEVELS, -(-n_levels // n)) for n in parts.tolist()}
         columns = [Columns.from_tree(tree, n, is_staggered) for n in sorted(tried)]
         folded = [cls(tree, *options, each, gap) for each in columns]
-        best = min(folded, key=lambda layout: layout.longer_side)
-        return best if best.longer_side < _GAIN * plain.longer_side else plain
+        longer = [max(layout.right / shape[0], -layout.bottom / shape[1]) for layout in folded]
+        best = int(np.argmin(longer))
+        before = max(plain.right / shape[0], -plain.bottom / shape[1])
+        return folded[best] if longer[best] < _GAIN * before else plain
 
     @cached_property
     def _columns(self):

@@ -11,7 +11,7 @@ from ..export.format import count_text, percent_text
 from ..inspection.palette import cluster_color, text_color
 from ..report import cluster_names
 from ..tree import labels_of
-from .boxes import BARE, FULL, Box, fit, name_lines, text_width
+from .boxes import BARE, BRIEF, FULL, Box, fit, name_lines, text_width
 from .curves import plot_history
 from .glyphs import Image
 from .style import STYLE, drawn_with
@@ -60,7 +60,7 @@ def leaf_parts(tree, rows, glyph, names, sizes):
         parts.append(LeafPart(0.13, _draw_histogram, ("strips are shares of the clusters",)))
     labels, legend = _labels(tree, rows, names, glyph.width, sizes)
     n_lines = max(len(lines) for lines, _ in labels.values()) - 1
-    height = (0.26 if sizes.details == FULL else 0.2) + 0.12 * n_lines
+    height = {FULL: 0.26, BRIEF: 0.2, BARE: 0.16}[sizes.details] + 0.12 * n_lines
     width = 0.1 + _BOLD * max(text_width(x, size) for lines, size in labels.values() for x in lines)
     return [*parts, LeafPart(height, partial(_draw_name, labels), legend, width)]
 

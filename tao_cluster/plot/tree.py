@@ -1,7 +1,6 @@
 """`plot_tree`: a picture of a tree with its tests and with the mean of the rows in its leaves."""
 
 import inspect
-import itertools
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -13,7 +12,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from sklearn.utils.validation import _num_samples
 
-from ..columns.names import AS_THEY_ARE, Abbreviation, Indicator, Numbered, printable_lines
+from ..columns.names import MARK, AS_THEY_ARE, Abbreviation, Indicator, Numbered, printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
@@ -21,7 +20,7 @@ from ..report import check_weight, report
 from ..tree import Tree, tree_of
 from .boxes import BARE, BRIEF, FULL, Box, Sizes, text_width, wrap
 from .glyphs import LeafView, choose_glyph
-from .layout import Layout
+from .layout import DEEP, Layout
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
 from .split_view import SplitView
 from .style import Target, drawn_with, make_drawable
@@ -39,26 +38,41 @@ _MARKED = "0.0"  # black, for a highlighted path; no cluster or side has this co
 # The forms of a tree, from the fullest to the shortest, are tried until one can be read at the size
 # of the target: each with boxes of several widths, downwards, in two rows and to the right.
 _SMALLEST = 6.0  # points, of the smallest text before the drawing is magnified
-_FORMS = tuple(
-    Sizes(_SMALLEST, n_terms, n_lines, box / 10, details, space, gap)
-    for n_terms, n_lines, narrowest, details, space, gap in (
-        (5, 3, 8, FULL, 0.14, 0.26),
-        (4, 2, 7, BRIEF, 0.1, 0.22),
-        (3, 1, 6, BRIEF, 0.08, 0.2),
-        (2, 1, 5, BRIEF, 0.06, 0.18),
-        (1, 0, 4, BRIEF, 0.05, 0.17),
-        (1, 0, 2, BARE, 0.04, 0.14),
+_FORMS = (
+    Sizes(_SMALLEST, 5, 3, 0.8, FULL, 0.14, 0.26),
+    Sizes(_SMALLEST, 4, 2, 0.6, BRIEF, 0.1, 0.22),
+    Sizes(_SMALLEST, 3, 1, 0.5, BRIEF, 0.08, 0.2),
+    Sizes(_SMALLEST, 2, 1, 0.4, BRIEF, 0.06, 0.18),
+    Sizes(_SMALLEST, 1, 0, 0.3, BRIEF, 0.05, 0.17),
+    Sizes(_SMALLEST, 1, 0, 0.15, BARE, 0.04, 0.12),
+)
+# The other directions are chosen if they allow boxes that are wider by this.
+_ARRANGEMENTS = {
+    (is_horizontal, is_staggered, is_folded): handicap + 0.1 * is_folded
+    for (is_horizontal, is_staggered), handicap in (
+        ((False, False), 0.0), ((True, False), 0.15), ((False, True), 0.25)
     )
-    for box in range(10, narrowest - 1, -1)
-)
-_ARRANGEMENTS = tuple(
-    {"is_horizontal": horizontal, "is_staggered": staggered, "is_folded": folded}
-    for folded in (False, True)
-    for horizontal, staggered in ((False, False), (False, True), (True, False))
-)
+    for is_folded in (False, True)
+}
+
+
+def _ladder():
+    """Yield all Sizes that are tried, in this order."""
+    for form in _FORMS:
+        boxes = np.arange(1.0, form.box - 1e-6, -0.1 if form.box > 0.2 else -0.05)
+        tried = [
+            (handicap - box, form._replace(box=float(box), is_horizontal=across,
+                                           is_staggered=lowered, is_folded=folded))
+            for (across, lowered, folded), handicap in _ARRANGEMENTS.items()
+            for box in boxes
+        ]
+        yield from (sizes for _, sizes in sorted(tried, key=lambda pair: pair[0]))
+
+
 _COLUMN, _PAGE = 1.2, 9.0  # height of a picture without a given one: times its width, at most inches
 _LARGEST_SPACE, _LARGEST_GAP = 0.6, 0.7  # inches, where the boxes are moved apart to fill the picture
 _OVERLAP = 0.25  # of a line of text, in which the boxes of two texts may overlap
+_LEAST_CUT = 9  # characters that remain at least of a line that is cut
 
 
 def plot_tree(
@@ -252,10 +266,11 @@ def _fitted(picture, orientation, ax):
         heights = [min(_PAGE, max(_COLUMN * target.width, 2.0)), max(_PAGE, target.width)]
     known = {"vertical": [False], "horizontal": [True]}.get(orientation, [False, True])
     for height in np.array(heights) / scale:
-        for sizes, arrangement in itertools.product(_FORMS, _ARRANGEMENTS):
-            if arrangement["is_horizontal"] not in known:
+        for sizes in _ladder():
+            is_deep = picture.tree.max_depth + 1 >= DEEP
+            if sizes.is_horizontal not in known or (sizes.is_folded and not is_deep):
                 continue
-            form = replace(picture, sizes=sizes._replace(**arrangement))
+            form = replace(picture, sizes=sizes, place=(width, height))
             if np.all(form.size <= (width + 1e-6, height + 1e-6)):
                 drawn = form.stretched(width, height).draw_checked(ax, scale)
                 if drawn is not None:
@@ -387,6 +402,7 @@ class Picture:
     sizes : Sizes
     root : int, number in the whole tree of the node that is drawn as the root
     has_legend : bool, whether lines above the tree explain its signs
+    place : (width, height), shape of the place of the drawing
     """
 
     tree: Any
@@ -403,6 +419,7 @@ class Picture:
     sizes: Sizes
     root: int
     has_legend: bool
+    place: tuple = (1.0, 1.0)
 
     def draw(self, ax, scale):
         """Draw the whole tree into the given axes, or into a new figure if `ax` is None.
@@ -418,8 +435,9 @@ class Picture:
             ax = _new_axes(wide, high if target.height is None else target.height, above, target)
         extent = _inches(ax)
         if scale is None:
-            scale = min(1.0, *(extent / size))
-            extent = size * scale
+            drawing = size - (0.0, self._above(lines))
+            scale = min(1.0, *(extent / drawing))
+            extent = drawing * scale
         for node in self.tree.decision_nodes:
             self._draw_edges(ax, node, scale)
         for node in range(self.tree.n_nodes):
@@ -452,11 +470,10 @@ class Picture:
     def stretched(self, width, height):
         """Return the picture with its boxes moved apart, if it is smaller than this size."""
         best, at_most = self, np.array([width, height])
-        if self.target.style == "slide":  # it is magnified in one direction and filled in the other
-            at_most = self.size * min(at_most / self.size) ** -1 if False else at_most
-            at_most = at_most / min(at_most / self.size)
-        elif self.target.height is None:
-            at_most[1] = self.size[1]
+        if self.target.height is None:
+            at_most[1] = 1.1 * self.size[1]
+        elif self.target.style == "slide":  # magnified, but still with some more space
+            at_most = np.minimum(at_most, 1.1 * at_most / min(at_most / self.size))
         names = ("gap", "space") if self.sizes.is_horizontal else ("space", "gap")
         for side, name in enumerate(names):
             limit = _LARGEST_GAP if name == "gap" else _LARGEST_SPACE
@@ -467,9 +484,12 @@ class Picture:
             if not (0 < growth and 0 < free < np.inf):
                 continue
             new = min(max(limit, old), old + 0.99 * step * free / growth)
-            tried = replace(best, sizes=best.sizes._replace(**{name: new}))
-            if np.all(tried.size <= np.maximum(at_most, best.size) + 1e-6):
-                best = tried
+            for part in (1.0, 0.75, 0.5, 0.25):
+                sizes = best.sizes._replace(**{name: old + part * (new - old)})
+                tried = replace(best, sizes=sizes)
+                if np.all(tried.size <= at_most):
+                    best = tried
+                    break
         return best
 
     def _is_readable(self, ax, scale):
@@ -487,8 +507,11 @@ class Picture:
         x, y = ((boxes[:, :2] + boxes[:, 2:]) / 2).T[:, :, None]
         is_inside = (x > left) & (x < right) & (y > bottom) & (y < top)
         is_wide = (boxes[:, :1] < left - 0.2 * line) | (boxes[:, 2:3] > right + 0.2 * line)
+        shown = [text.get_text().lstrip(MARK).split("\n") for text in texts]
+        is_cut = any(MARK in line and len(line) < _LEAST_CUT for lines in shown for line in lines)
         return bool(
-            min(text.get_fontsize() for text in texts) > self.target.font_size - 0.01
+            not is_cut
+            and min(text.get_fontsize() for text in texts) > self.target.font_size - 0.01
             and not overlaps.any()
             and not np.any(is_inside & is_wide)
             and np.all(boxes[:, :2] >= page[:2] - 1)
@@ -523,7 +546,7 @@ class Picture:
         for node, subtree in self.subtrees.items():
             heights[node], widths[node] = header[node] + subtree.height, self.glyph.width
         options = {"gap": sizes.gap, "is_staggered": sizes.is_staggered}
-        options |= {"is_folded": sizes.is_folded}
+        options |= {"shape": self.place if sizes.is_folded else None}
         return Layout.compact(
             self.tree, widths, heights, sizes.space, sizes.is_horizontal, **options
         )
