@@ -1,6 +1,7 @@
 """Rows in a tree: statistics of the rows of each node, and decision paths of single rows."""
 
 import itertools
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ from ..objectives.base import cluster_sums
 from ..tree import tree_of
 from ..tree.routing import kernel_arrays, project
 from .values import Feature
+
+_NEGATIVE = re.compile(r"(?<!\w)-")  # not the hyphens of a date
 
 
 def picture_kind(tree, rows, image_shape, feature_names):
@@ -231,7 +234,8 @@ class Rows:
             share = f"{mean} (overall {overall})"
             if isinstance(name, Indicator):
                 shown = f"{printable(name.column)}: {name.level}"
-        return Difference(feature, shown, *numbers, share, f"{mean} ({overall})")
+        text = _NEGATIVE.sub("\N{MINUS SIGN}", f"{mean} ({overall})")
+        return Difference(feature, shown, *numbers, share, text)
 
     def _is_binary(self, feature):
         """Return whether all values of a feature are 0 or 1."""

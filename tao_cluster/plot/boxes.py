@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.font_manager import FontProperties, get_font
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
@@ -52,6 +53,37 @@ class Sizes(NamedTuple):
     is_horizontal: bool = False
     is_staggered: bool = False
     is_folded: bool = True
+
+
+# The forms of a tree, from the fullest to the shortest. The box of each is its narrowest one.
+FORM_SIZE = 6.0  # points, of the smallest text of a form before the drawing is magnified
+_FORMS = (
+    Sizes(FORM_SIZE, 5, 3, 0.8, FULL, 0.14, 0.26),
+    Sizes(FORM_SIZE, 4, 2, 0.6, BRIEF, 0.1, 0.22),
+    Sizes(FORM_SIZE, 3, 1, 0.5, BRIEF, 0.08, 0.2),
+    Sizes(FORM_SIZE, 2, 1, 0.4, BRIEF, 0.06, 0.18),
+    Sizes(FORM_SIZE, 1, 0, 0.3, BRIEF, 0.05, 0.17),
+    Sizes(FORM_SIZE, 1, 0, 0.15, BARE, 0.04, 0.1),
+)
+# Values of (is_horizontal, is_staggered), and by how much their boxes must be wider to be preferred
+# to downwards with all leaves in one row. Folding a tree into columns needs another 0.1.
+_DIRECTIONS = (((False, False), 0.0), ((True, False), 0.15), ((False, True), 0.25))
+
+
+def sizes_to_try(orientation, may_fold):
+    """Yield the Sizes of the forms of a tree in the order in which they are tried."""
+    excluded = {"vertical": True, "horizontal": False}.get(orientation)
+    for form in _FORMS:
+        boxes = np.arange(1.0, form.box - 1e-6, -0.1 if form.box > 0.2 else -0.05).tolist()
+        tried = [
+            (handicap + 0.1 * is_folded - box, form._replace(box=box), (*direction, is_folded))
+            for direction, handicap in _DIRECTIONS
+            for is_folded in (False, True)[: 1 + may_fold]
+            for box in boxes
+            if direction[0] is not excluded
+        ]
+        for _, sizes, direction in sorted(tried, key=lambda one: one[0]):
+            yield Sizes(*sizes[:7], *direction)
 
 
 @dataclass(frozen=True)

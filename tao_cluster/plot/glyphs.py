@@ -7,13 +7,13 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
 from ..columns.names import levels_of, levels_text, printable
-from ..export.format import minus_signs, more_text
+from ..export.format import more_text
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
 from .boxes import BARE, FULL, LINE, Sizes, name_lines, text_width
 from .histograms import Projection
-from .split_view import condition_lines, number, weight_text
+from .split_view import condition_lines, weight_text
 
 # A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
 SCREEN = Sizes()
@@ -24,8 +24,8 @@ _MOST_LINES = 5  # maximum number of lines of a condition
 _NAME_SIZE, _NAME_WIDTH = 6.5, 1.02  # of a name beside a bar: size in points, width in inches
 _NUMBER_SIZE, _HALF = 5.6, 0.35  # of a bar: size of its number in points, longest bar in inches
 _USUAL_COMPARISON = "≥ \N{MINUS SIGN}0.00000"  # its width stands for those of all numbers
-# In inches: width of the bars of a leaf, of the largest boxes of tables, and of a name at a leaf that
-# is shortened but can be read.
+# In inches: width of the bars of a leaf, of the largest boxes of tables, and of a shortened name at
+# a leaf that can be read.
 _LEAF_BAR, _WIDEST, _LEAST_NAME = 0.3, 2.05, 0.8
 _STRIP = 0.05  # height of the colour scale, inches
 PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
@@ -429,7 +429,7 @@ class Bars:
         n_more = 1 + (self.has_more and self.has_numbers)
         place = box.part(height=box.height - n_more * LINE - 0.03)
         lines = place.lines(len(indices), _BAR_HEIGHTS[self.n_name_lines])
-        half = _HALF if self.has_numbers else 0.2 * box.width
+        half = _HALF if self.has_numbers else 0.15 * box.width
         for j, weight, value, line in zip(indices, weights, effects, lines, strict=True):
             zero, side = line.right - half - 0.05, -1 if value > 0 else 1
             color = POSITIVE if value > 0 else NEGATIVE
@@ -460,11 +460,12 @@ class Bars:
             last.bar(ax, zero, bar, 0.075, leaf.color, zorder=4)
             _draw_zero(ax, last, zero)
             style = {"x": last.right - _LEAF_BAR, "ha": "right", "max_width": last.width}
-            text = minus_signs(each.text)
-            last.write(ax, text, _NUMBER_SIZE, color="0.3", may_cut=False, **style)
-            numbers = text_width(text, max(_NUMBER_SIZE, box.smallest)) + _LEAF_BAR + 0.05
+            last.write(ax, each.text, _NUMBER_SIZE, color="0.3", may_cut=False, **style)
+            numbers = text_width(each.text, max(_NUMBER_SIZE, box.smallest)) + _LEAF_BAR + 0.05
             name = line.part(height=LINE)
-            _write_name(ax, name, each.name, name.width - (0.1 if self.is_wrapped else numbers + 0.1))
+            _write_name(
+                ax, name, each.name, name.width - (0.1 if self.is_wrapped else numbers + 0.1)
+            )
         return box
 
 

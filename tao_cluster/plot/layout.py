@@ -1,10 +1,12 @@
-"""Layout of a tree: positions of its nodes and edges. Nothing is drawn here."""
+"""Layout of a tree or of a part of it: positions of nodes and edges. Nothing is drawn here."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from ..tree import Tree
 
 # The gap between two levels grows by a share _GROWTH of it per inch of the length of the longest
 # edge in it across the direction of growth, up to _MOST times the gap.
@@ -84,9 +86,9 @@ def tidy_positions(tree, columns, sizes=None, space=1.0):
     """Compute the position of every node across the direction of growth.
 
     Parents are centred over their children, equal subtrees look equal, and the gap between two
-    nodes of the same level is at least `space`. Subtrees are moved together until their contours touch,
-    bottom-up and without recursion (Reingold & Tilford, Tidier Drawings of Trees, 1981). In a
-    folded tree, a parent is instead straight above its child with more levels, so that a chain is
+    nodes of the same level is at least `space`. Subtrees are moved together until their contours
+    touch, bottom-up and without recursion (Reingold & Tilford, Tidier Drawings of Trees, 1981). In
+    a folded tree, a parent is instead straight above its child with more levels, so that a chain is
     a straight column with its leaves at the sides.
 
     Parameters
@@ -405,3 +407,73 @@ class Layout:
         low, high = sorted((self.across[node], to))
         x, half = self.across[beside], self.widths[beside] / 2
         return not np.any((x + half > low) & (x - half < high))
+
+
+@dataclass(frozen=True, eq=False)
+class UpperTree:
+    """The part of a tree above a depth.
+
+    Parameters
+    ----------
+    tree : Tree, in which the subtrees at that depth are replaced by leaves
+    origin : int array of shape (tree.n_nodes,), numbers of its nodes in the whole tree
+    stands_for : int array of shape (n_nodes of the whole tree,)
+        For each node of the whole tree, the node of `tree` that is or contains it; -1 for others.
+    hidden : dict of int arrays
+        For each replaced subtree, its leaves in the whole tree, by its node in `tree`.
+    """
+
+    tree: Any
+    origin: np.ndarray
+    stands_for: np.ndarray
+    hidden: dict
+
+    @classmethod
+    def from_tree(cls, tree, max_depth, root=0):
+        """Cut a tree at a depth below `root`; None keeps all of its subtree.
+
+        Raises
+        ------
+        ValueError
+            If `max_depth` is not an integer of at least 0, or `root` not a node.
+        """
+        depth = tree.max_depth if max_depth is None else max_depth
+        if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
+            raise ValueError(f"max_depth must be an integer of at least 0; got {max_depth!r}.")
+        is_node = isinstance(root, int | np.integer) and not isinstance(root, bool)
+        if not is_node or not 0 <= root < tree.n_nodes:
+            raise ValueError(f"root must be a node, from 0 to {tree.n_nodes - 1}; got {root!r}.")
+        depth += tree.depth[root]
+        is_below = np.arange(tree.n_nodes) == root
+        for node in range(root + 1, tree.n_nodes):  # a parent comes before its children
+            is_below[node] = is_below[tree.parent[node]]
+        origin = np.flatnonzero(is_below & (tree.depth <= depth))
+        number = np.full(tree.n_nodes, -1)
+        number[origin] = np.arange(len(origin))
+        for node in np.flatnonzero(is_below & (tree.depth > depth)):
+            number[node] = number[tree.parent[node]]
+        is_cut = (tree.depth[origin] == depth) & (tree.children_left[origin] >= 0)
+        leaves = tree.leaves
+        hidden = {int(i): leaves[number[leaves] == i] for i in np.flatnonzero(is_cut)}
+        if len(origin) == tree.n_nodes:
+            return cls(tree, origin, number, {})
+        return cls(_cut(tree, origin, number, hidden), origin, number, hidden)
+
+
+def _cut(tree, origin, number, hidden):
+    """Return the tree of the nodes `origin`, in which roots of hidden subtrees become leaves."""
+    children = [
+        np.where(side[origin] < 0, -1, number[side[origin]])
+        for side in (tree.children_left, tree.children_right)
+    ]
+    splits = [tree.split(i) for i in origin]
+    label, threshold = tree.leaf_label[origin].copy(), tree.threshold[origin].copy()
+    value = None if tree.leaf_value is None else tree.leaf_value[origin].copy()
+    for node, leaves in hidden.items():
+        for side in children:
+            side[node] = -1
+        splits[node], threshold[node] = None, 0.0
+        label[node] = tree.leaf_label[leaves[0]]
+        if value is not None:
+            value[node] = tree.leaf_value[leaves[0]]
+    return Tree.from_splits(*children, splits, threshold, label, tree.n_features, value)

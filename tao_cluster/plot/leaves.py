@@ -11,7 +11,7 @@ from ..export.format import count_text, percent_text
 from ..inspection.palette import cluster_color, text_color
 from ..report import cluster_names
 from ..tree import labels_of
-from .boxes import BARE, BRIEF, FULL, Box, fit, name_lines, text_width
+from .boxes import BARE, FULL, Box, fit, name_lines, text_width
 from .curves import plot_history
 from .glyphs import Image
 from .style import STYLE, drawn_with
@@ -60,9 +60,15 @@ def leaf_parts(tree, rows, glyph, names, sizes):
         parts.append(LeafPart(0.13, _draw_histogram, ("strips are shares of the clusters",)))
     labels, legend = _labels(tree, rows, names, glyph.width, sizes)
     n_lines = max(len(lines) for lines, _ in labels.values()) - 1
-    height = {FULL: 0.26, BRIEF: 0.2, BARE: 0.16}[sizes.details] + 0.12 * n_lines
-    width = 0.1 + _BOLD * max(text_width(x, size) for lines, size in labels.values() for x in lines)
-    return [*parts, LeafPart(height, partial(_draw_name, labels), legend, width)]
+    pad, size = 0.15 if is_bare else 0.3, max(7, sizes.smallest)  # pad in sizes of the font
+    inset = pad * size / 72 + (0.04 if parts else 0.0)  # above the text, inches
+    height = inset + pad * size / 72 + 0.12 * (n_lines + 1) + 0.03 * (sizes.details == FULL)
+    widths = [text_width(line, own) for lines, own in labels.values() for line in lines]
+    draw = partial(_draw_name, labels, pad, inset)
+    return [
+        *parts,
+        LeafPart(height, draw, legend, (0.05 if is_bare else 0.1) + _BOLD * max(widths)),
+    ]
 
 
 def _labels(tree, rows, names, width, sizes):
@@ -71,8 +77,8 @@ def _labels(tree, rows, names, width, sizes):
     Full labels have the name of the cluster and the number of rows. Brief labels have the share of
     the rows, in the line of the name if it fits, and bare ones have neither.
     """
-    width, size = (width - 0.1) / _BOLD, max(7, sizes.smallest)
-    leaves, legend = tree.leaves.tolist(), []
+    size, leaves, legend = max(7, sizes.smallest), tree.leaves.tolist(), []
+    width = (width - 0.1) / _BOLD
     own = {leaf: names[tree.leaf_label[leaf]] for leaf in leaves}
     if sizes.details == FULL:
         counts = {leaf: [] if rows is None else count_lines(rows, leaf) for leaf in leaves}
@@ -81,13 +87,15 @@ def _labels(tree, rows, names, width, sizes):
         if any(short_name(name) != name for name in own.values()):
             legend.append("numbers at leaves are clusters")
         own = {leaf: short_name(name) for leaf, name in own.items()}
-    counts = dict.fromkeys(leaves, [])
+        numbers = [text_width(name, sizes.smallest) for name in own.values() if name.isdigit()]
+        width = max([width, *numbers])
+    counts = {leaf: [] for leaf in leaves}
     if rows is not None and sizes.details != BARE:
         counts = {i: [percent_text(rows.counts[i] / (rows.counts[0] or 1))] for i in leaves}
         legend.append("percentages at leaves are shares of the rows")
         joined = {leaf: f"{own[leaf]} · {counts[leaf][0]}" for leaf in leaves}
         if all(text_width(line, size) <= width for line in joined.values()):
-            own, counts = joined, dict.fromkeys(leaves, [])
+            own, counts = joined, {leaf: [] for leaf in leaves}
     return {i: _lines(own[i], width, sizes.smallest, counts[i]) for i in leaves}, tuple(legend)
 
 
@@ -126,13 +134,13 @@ def _draw_shares(ax, box, shares, height, zorder=2):
         box.bar(ax, starts[label], widths[label], height, cluster_color(label), zorder)
 
 
-def _draw_name(labels, ax, box, leaf):
+def _draw_name(labels, pad, inset, ax, box, leaf):
     """Write the label of a leaf on the colour of its cluster."""
     lines, size = labels[leaf.node]
-    behind = {"facecolor": leaf.color, "edgecolor": "none", "boxstyle": "round,pad=0.3"}
-    style = {"ha": "center", "va": "center", "fontweight": "bold", "linespacing": 1.15}
+    behind = {"facecolor": leaf.color, "edgecolor": "none", "boxstyle": f"round,pad={pad}"}
+    style = {"ha": "center", "va": "top", "fontweight": "bold", "linespacing": 1.15}
     style |= {"fontsize": size * box.scale, "color": text_color(leaf.color), "bbox": behind}
-    ax.text(box.x, box.y - 0.02, "\n".join(lines), zorder=5, parse_math=False, **style)
+    ax.text(box.x, box.top - inset, "\n".join(lines), zorder=5, parse_math=False, **style)
 
 
 def _lines(name, width, smallest, below):
@@ -201,7 +209,9 @@ class Subtree(NamedTuple):
             line.write(ax, percent, 5.8, x=line.right, ha="right", color="0.3")
             max_width = line.width - 0.37
             name = self.names[label]
-            if text_width(name, line.smallest) > max_width:  # a short label suffices beside the colour
+            if (
+                text_width(name, line.smallest) > max_width
+            ):  # a short label suffices beside the colour
                 name = short_name(name)
             line.write(ax, name, 6, x=line.left + 0.11, ha="left", max_width=max_width)
             line = line.part(_LINE, _LINE)
@@ -322,7 +332,12 @@ def _history(estimator, tree, image_shape):
         inset.set_ylabel("cost increase, %")
         for text in (inset.xaxis.label, inset.yaxis.label):
             text.set_fontsize(max(6.5, box.smallest) * box.scale)
-        style = {"frameon": False, "ncols": 2, "fontsize": max(6, box.smallest) * box.scale, "borderpad": 0}
+        style = {
+            "frameon": False,
+            "ncols": 2,
+            "fontsize": max(6, box.smallest) * box.scale,
+            "borderpad": 0,
+        }
         style |= {"columnspacing": 1, "labelspacing": 0.3, "handlelength": 1.5, "borderaxespad": 0}
         place, handles = (box.left, box.bottom + _LEGEND), inset.get_legend_handles_labels()
         inset.legend(

@@ -54,7 +54,7 @@ class Target(NamedTuple):
     font_size: float | None
 
     @classmethod
-    def from_options(cls, style, width, height, figsize, font_size, ax_size=None):
+    def from_options(cls, style, width, height, figsize=None, font_size=None, ax_size=None):
         """Check the options of a picture and complete them by those of the style.
 
         Parameters
@@ -69,32 +69,23 @@ class Target(NamedTuple):
         if style not in _TARGETS:
             raise ValueError(f"style must be one of {', '.join(_TARGETS)}; got {style!r}.")
         given = {"width": width, "height": height, "figsize": figsize, "font_size": font_size}
-        sizes = [name for name in ("width", "height", "figsize") if given[name] is not None]
-        if sizes and ax_size is not None:
-            raise ValueError(f"Axes have their own size: pass either ax or {sizes[0]}, not both.")
-        if figsize is not None and len(sizes) > 1:
-            raise ValueError(f"Pass either figsize=(width, height) or {sizes[0]}, not both.")
+        given = {name: value for name, value in given.items() if value is not None}
+        sizes = [name for name in given if name != "font_size"] + ["ax"] * (ax_size is not None)
+        if len(sizes) > 1 and sizes != ["width", "height"]:
+            raise ValueError(f"Pass either {sizes[0]} or {sizes[-1]}, not both: each is a size.")
         for name, value in given.items():
-            numbers = np.asarray(0 if value is None else value)
-            is_known = numbers.shape == ((2,) if name == "figsize" and value is not None else ())
-            if not is_known or numbers.dtype.kind not in "iuf" or not np.all(numbers < np.inf):
-                raise ValueError(f"{name} must be finite numbers in inches; got {value!r}.")
-            if value is not None and not np.all(numbers > 0):
-                raise ValueError(f"{name} must be greater than 0; got {value!r}.")
-        if ax_size is not None and style == "screen" and font_size is None:
-            return cls(style, None, None, None)
-        width, height = (width, height) if figsize is None else figsize
-        if ax_size is not None:
-            width, height = ax_size
-        usual = _TARGETS[style]
-        if style == "screen" and width is None and height is None:
+            numbers = np.asarray(value)
+            is_number = numbers.dtype.kind in "iuf" and numbers.shape == (2,) * (name == "figsize")
+            if not is_number or not np.all((numbers > 0) & (numbers < np.inf)):
+                raise ValueError(f"{name} must be finite and greater than 0; got {value!r}.")
+        if style == "screen" and (not sizes or (sizes == ["ax"] and font_size is None)):
             return cls(style, None, None, font_size)
-        if width is None:
-            width, height = usual[0], usual[1] if height is None else height
-        elif style == "slide" and height is None:
-            height = width * usual[1] / usual[0]
-        default = mpl.rcParams["font.size"] if style == "paper" else usual[2]
-        return cls(style, float(width), height, float(font_size or default))
+        width, height = figsize or ax_size or (width, height)
+        usual_width, usual_height, usual_size = _TARGETS[style]
+        if height is None and style == "slide":
+            height = usual_height if width is None else width * usual_height / usual_width
+        size = font_size or usual_size or mpl.rcParams["font.size"]
+        return cls(style, float(width or usual_width), height, float(size))
 
     @property
     def parameters(self):

@@ -12,15 +12,15 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from sklearn.utils.validation import _num_samples
 
-from ..columns.names import MARK, AS_THEY_ARE, Abbreviation, Indicator, Numbered, printable_lines
+from ..columns.names import AS_THEY_ARE, MARK, Abbreviation, Indicator, Numbered, printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
-from ..tree import Tree, tree_of
-from .boxes import BARE, BRIEF, FULL, Box, Sizes, text_width, wrap
+from ..tree import tree_of
+from .boxes import BARE, FORM_SIZE, FULL, Box, Sizes, sizes_to_try, text_width, wrap
 from .glyphs import LeafView, choose_glyph
-from .layout import DEEP, Layout
+from .layout import DEEP, Layout, UpperTree
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
 from .split_view import SplitView
 from .style import Target, drawn_with, make_drawable
@@ -35,42 +35,15 @@ _LEAST_WIDTH = 5.2  # inches, so that a title fits
 _SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
 _MARKED = "0.0"  # black, for a highlighted path; no cluster or side has this colour
 
-# The forms of a tree, from the fullest to the shortest, are tried until one can be read at the size
-# of the target: each with boxes of several widths, downwards, in two rows and to the right.
-_SMALLEST = 6.0  # points, of the smallest text before the drawing is magnified
-_FORMS = (
-    Sizes(_SMALLEST, 5, 3, 0.8, FULL, 0.14, 0.26),
-    Sizes(_SMALLEST, 4, 2, 0.6, BRIEF, 0.1, 0.22),
-    Sizes(_SMALLEST, 3, 1, 0.5, BRIEF, 0.08, 0.2),
-    Sizes(_SMALLEST, 2, 1, 0.4, BRIEF, 0.06, 0.18),
-    Sizes(_SMALLEST, 1, 0, 0.3, BRIEF, 0.05, 0.17),
-    Sizes(_SMALLEST, 1, 0, 0.15, BARE, 0.04, 0.12),
-)
-# The other directions are chosen if they allow boxes that are wider by this.
-_ARRANGEMENTS = {
-    (is_horizontal, is_staggered, is_folded): handicap + 0.1 * is_folded
-    for (is_horizontal, is_staggered), handicap in (
-        ((False, False), 0.0), ((True, False), 0.15), ((False, True), 0.25)
-    )
-    for is_folded in (False, True)
-}
-
-
-def _ladder():
-    """Yield all Sizes that are tried, in this order."""
-    for form in _FORMS:
-        boxes = np.arange(1.0, form.box - 1e-6, -0.1 if form.box > 0.2 else -0.05)
-        tried = [
-            (handicap - box, form._replace(box=float(box), is_horizontal=across,
-                                           is_staggered=lowered, is_folded=folded))
-            for (across, lowered, folded), handicap in _ARRANGEMENTS.items()
-            for box in boxes
-        ]
-        yield from (sizes for _, sizes in sorted(tried, key=lambda pair: pair[0]))
-
-
-_COLUMN, _PAGE = 1.2, 9.0  # height of a picture without a given one: times its width, at most inches
-_LARGEST_SPACE, _LARGEST_GAP = 0.6, 0.7  # inches, where the boxes are moved apart to fill the picture
+_MOST_TRIED = 20  # forms that are drawn to find the smallest size at which a tree can be read
+_COLUMN, _PAGE = (
+    1.2,
+    9.0,
+)  # height of a picture without a given one: times its width, at most inches
+_LARGEST_SPACE, _LARGEST_GAP = (
+    0.6,
+    0.7,
+)  # inches, where the boxes are moved apart to fill the picture
 _OVERLAP = 0.25  # of a line of text, in which the boxes of two texts may overlap
 _LEAST_CUT = 9  # characters that remain at least of a line that is cut
 
@@ -226,6 +199,8 @@ def plot_tree(
     facts = report(estimator, X, feature_names=names, sample_weight=weight, scaled=scaled)
     labels = [part["name"] for part in facts["clusters"]]
     upper_rows = None if rows is None else rows.through(upper.tree, upper.stands_for)
+    if root and rows is not None and not len(upper_rows.leaf_of_row):
+        raise ValueError(f"No row of X reaches root={root}; leave X out to draw its tests.")
     with drawn_with(target.parameters):
         picture = Picture(
             tree=upper.tree,
@@ -258,35 +233,35 @@ def _fitted(picture, orientation, ax):
     ValueError
         If no form can be read. The message has the smallest size that suffices.
     """
-    target, needed = picture.target, []
-    scale = target.font_size / _SMALLEST
+    target, others = picture.target, []
+    scale = target.font_size / FORM_SIZE
     width = np.inf if target.width is None else target.width / scale
     heights = [target.height]
     if target.height is None:  # a page is used up only if a form that is not as high does not fit
         heights = [min(_PAGE, max(_COLUMN * target.width, 2.0)), max(_PAGE, target.width)]
-    known = {"vertical": [False], "horizontal": [True]}.get(orientation, [False, True])
     for height in np.array(heights) / scale:
-        for sizes in _ladder():
-            is_deep = picture.tree.max_depth + 1 >= DEEP
-            if sizes.is_horizontal not in known or (sizes.is_folded and not is_deep):
-                continue
+        for sizes in sizes_to_try(orientation, picture.tree.max_depth + 1 >= DEEP):
             form = replace(picture, sizes=sizes, place=(width, height))
-            if np.all(form.size <= (width + 1e-6, height + 1e-6)):
-                drawn = form.stretched(width, height).draw_checked(ax, scale)
-                if drawn is not None:
-                    return drawn
-                needed.append(form.size * (1.1, 1.0))
-            else:
-                needed.append(form.size)
-    wide, high = scale * np.array(needed).T
-    is_high = high <= heights[-1]
-    best = np.argmin(np.where(is_high, wide, np.inf) if is_high.any() else wide * high)
-    least = np.ceil(10 * np.array([wide[best], high[best]])) / 10
-    more = "" if is_high.any() else f" and height={least[1]:.1f}"
+            if np.any(form.size > (width + 1e-6, height + 1e-6)):
+                others.append(form)
+                continue
+            drawn = form.stretched(width, height).draw_checked(ax, scale)
+            if drawn is not None:
+                return drawn
+    # The smallest size at which a form can be read, with the given height if some form fits it.
+    others.sort(key=lambda form: (form.size[1] > height + 1e-6, max(form.size / form.place)))
+    for form in others[:_MOST_TRIED]:
+        least = np.ceil(10 * scale * form.size + 0.5) / 10
+        sized = replace(form, target=target._replace(width=least[0], height=least[1]))
+        drawn = sized.draw_checked(None, scale)
+        if drawn is not None:
+            plt.close(drawn.figure)
+            break
+    is_high = form.size[1] > height + 1e-6
     raise ValueError(
         f"The tree cannot be read at this size with text of {target.font_size:g} points: it needs "
-        f"at least width={least[0]:.1f}{more} inches. Give it this size, a smaller font_size, or "
-        "max_depth= or root= for a part of the tree."
+        f"at least width={least[0]:.1f}{f' and height={least[1]:.1f}' if is_high else ''} inches. "
+        "Give it this size, a smaller font_size, or max_depth= or root= for a part of the tree."
     )
 
 
@@ -481,7 +456,7 @@ class Picture:
             wider = replace(best, sizes=best.sizes._replace(**{name: old + step}))
             growth = (wider.size - best.size)[side]
             free = at_most[side] - best.size[side]
-            if not (0 < growth and 0 < free < np.inf):
+            if not (growth > 0 and 0 < free < np.inf):
                 continue
             new = min(max(limit, old), old + 0.99 * step * free / growth)
             for part in (1.0, 0.75, 0.5, 0.25):
@@ -498,7 +473,10 @@ class Picture:
         texts = [text for text in (*ax.texts, ax.title) if text.get_text().strip()]
         boxes = np.array([text.get_window_extent().extents for text in texts])
         line = self.target.font_size * ax.figure.dpi / 72
-        low, high = np.minimum(boxes[:, None, 2:], boxes[:, 2:]), np.maximum(boxes[:, None, :2], boxes[:, :2])
+        low, high = (
+            np.minimum(boxes[:, None, 2:], boxes[:, 2:]),
+            np.maximum(boxes[:, None, :2], boxes[:, :2]),
+        )
         overlaps = np.all(low - high > _OVERLAP * line, axis=2) & ~np.eye(len(boxes), dtype=bool)
         corners, page = self._layout.corners, ax.figure.bbox.extents
         ends = np.column_stack([self._layout.widths, -self._layout.heights])
@@ -507,8 +485,10 @@ class Picture:
         x, y = ((boxes[:, :2] + boxes[:, 2:]) / 2).T[:, :, None]
         is_inside = (x > left) & (x < right) & (y > bottom) & (y < top)
         is_wide = (boxes[:, :1] < left - 0.2 * line) | (boxes[:, 2:3] > right + 0.2 * line)
-        shown = [text.get_text().lstrip(MARK).split("\n") for text in texts]
-        is_cut = any(MARK in line and len(line) < _LEAST_CUT for lines in shown for line in lines)
+        lines = [line for text in texts for line in text.get_text().split("\n")]
+        if self.abbreviate.prefix:  # the mark at the beginning of a name is explained
+            lines = [line.lstrip(MARK) for line in lines]
+        is_cut = any(MARK in line and len(line) < _LEAST_CUT for line in lines)
         return bool(
             not is_cut
             and min(text.get_fontsize() for text in texts) > self.target.font_size - 0.01
@@ -554,8 +534,10 @@ class Picture:
     @property
     def _leaf_width(self):
         """Width of the leaves: that of the tests, unless leaves are only labels."""
-        is_label = len(self._parts) == 1 and self.sizes.details != FULL and not self.path
-        return min(self.glyph.width, self._parts[-1].width) if is_label else self.glyph.width
+        width, label = self.glyph.width, self._parts[-1].width
+        if self.sizes.details == FULL or self.path:
+            return width
+        return label if len(self._parts) == 1 else max(width, label)
 
     @cached_property
     def _panel_boxes(self):
@@ -616,7 +598,7 @@ class Picture:
         if self.target.width is None:
             width = max(_LEAST_WIDTH, width)
         else:
-            width = self.target.width * _SMALLEST / self.target.font_size
+            width = self.target.width * FORM_SIZE / self.target.font_size
         max_width = width - 2 * self._margin
         lines = wrap(self.title, _TITLE_SIZE, max_width) if self.title else []
         for i, phrase in enumerate(self._phrases if self.has_legend else ()):
@@ -702,7 +684,7 @@ class Picture:
                 continue
             box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale, self.sizes.smallest)
             behind = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.05"}
-            size = 7.5 if self.sizes.details == FULL else _SMALLEST
+            size = 7.5 if self.sizes.details == FULL else FORM_SIZE
             box.write(ax, sign, size, color="0.15", may_cut=False, bbox=behind)
 
 
@@ -726,73 +708,3 @@ def _inches(ax):
     """Return the width and height of axes in inches."""
     box = ax.get_position()
     return np.array([box.width, box.height]) * ax.get_figure(root=True).get_size_inches()
-
-
-@dataclass(frozen=True, eq=False)
-class UpperTree:
-    """The part of a tree above a depth.
-
-    Parameters
-    ----------
-    tree : Tree, in which the subtrees at that depth are replaced by leaves
-    origin : int array of shape (tree.n_nodes,), numbers of its nodes in the whole tree
-    stands_for : int array of shape (n_nodes of the whole tree,)
-        For each node of the whole tree, the node of `tree` that is or contains it; -1 for others.
-    hidden : dict of int arrays
-        For each replaced subtree, its leaves in the whole tree, by its node in `tree`.
-    """
-
-    tree: Any
-    origin: np.ndarray
-    stands_for: np.ndarray
-    hidden: dict
-
-    @classmethod
-    def from_tree(cls, tree, max_depth, root=0):
-        """Cut a tree at a depth below `root`; None keeps all of its subtree.
-
-        Raises
-        ------
-        ValueError
-            If `max_depth` is not an integer of at least 0, or `root` not a node.
-        """
-        depth = tree.max_depth if max_depth is None else max_depth
-        if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
-            raise ValueError(f"max_depth must be an integer of at least 0; got {max_depth!r}.")
-        is_node = isinstance(root, int | np.integer) and not isinstance(root, bool)
-        if not is_node or not 0 <= root < tree.n_nodes:
-            raise ValueError(f"root must be a node, from 0 to {tree.n_nodes - 1}; got {root!r}.")
-        depth += tree.depth[root]
-        is_below = np.arange(tree.n_nodes) == root
-        for node in range(root + 1, tree.n_nodes):  # a parent comes before its children
-            is_below[node] = is_below[tree.parent[node]]
-        origin = np.flatnonzero(is_below & (tree.depth <= depth))
-        number = np.full(tree.n_nodes, -1)
-        number[origin] = np.arange(len(origin))
-        for node in np.flatnonzero(is_below & (tree.depth > depth)):
-            number[node] = number[tree.parent[node]]
-        is_cut = (tree.depth[origin] == depth) & (tree.children_left[origin] >= 0)
-        leaves = tree.leaves
-        hidden = {int(i): leaves[number[leaves] == i] for i in np.flatnonzero(is_cut)}
-        if len(origin) == tree.n_nodes:
-            return cls(tree, origin, number, {})
-        return cls(_cut(tree, origin, number, hidden), origin, number, hidden)
-
-
-def _cut(tree, origin, number, hidden):
-    """Return the tree of the nodes `origin`, in which roots of hidden subtrees become leaves."""
-    children = [
-        np.where(side[origin] < 0, -1, number[side[origin]])
-        for side in (tree.children_left, tree.children_right)
-    ]
-    splits = [tree.split(i) for i in origin]
-    label, threshold = tree.leaf_label[origin].copy(), tree.threshold[origin].copy()
-    value = None if tree.leaf_value is None else tree.leaf_value[origin].copy()
-    for node, leaves in hidden.items():
-        for side in children:
-            side[node] = -1
-        splits[node], threshold[node] = None, 0.0
-        label[node] = tree.leaf_label[leaves[0]]
-        if value is not None:
-            value[node] = tree.leaf_value[leaves[0]]
-    return Tree.from_splits(*children, splits, threshold, label, tree.n_features, value)

@@ -1,0 +1,238 @@
+"""Pictures of trees in the sizes of a column, a slide and a screen, measured from the renderer."""
+
+import re
+import shutil
+import subprocess
+import warnings
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from conftest import random_tree
+from sklearn.datasets import load_digits, load_wine
+
+from tao_cluster import TAOClustering, Tree, describe, table_pipeline
+from tao_cluster.plot import plot_tests, plot_tree
+
+TARGETS = {
+    "paper": {"style": "paper", "width": 3.3, "font_size": 8},
+    "slide": {"style": "slide"},
+    "screen": {},
+}
+LEAST = {"paper": 8, "slide": 16, "screen": 5}  # points
+LONG = [f"In the last twelve months, how often did you and your family buy {x}?"
+        for x in ("fresh vegetables", "frozen vegetables", "bread", "milk")]  # fmt: skip
+WORDS = [
+    f"{word}{end}" for word in ("space", "god", "car", "file", "game") for end in ("", "s", "ly")
+]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def chain(n_leaves):
+    """A tree in which each test has a leaf on its right side."""
+    children = np.full((2, 2 * n_leaves - 1), -1)
+    for i in range(n_leaves - 1):
+        children[:, 2 * i] = 2 * i + 2, 2 * i + 1
+    inner = children[0] >= 0
+    splits = [([i // 2 % 4], [1.0]) if is_test else None for i, is_test in enumerate(inner)]
+    labels = np.where(inner, -1, np.arange(2 * n_leaves - 1) // 2 % 5)
+    return Tree.from_splits(*children, splits, inner * 0.5, labels, 4)
+
+
+def balanced(n_leaves, n_features, rng, n_terms=1):
+    """A tree whose leaves have one of two depths, each of another cluster."""
+    n, left = 2 * n_leaves - 1, np.full(2 * n_leaves - 1, -1)
+    left[: n_leaves - 1] = 2 * np.arange(n_leaves - 1) + 1
+    splits = [
+        (np.sort(rng.choice(n_features, n_terms, replace=False)), rng.normal(size=n_terms))
+        for _ in range(n_leaves - 1)
+    ]
+    labels = np.where(left < 0, np.arange(n) - n_leaves + 1, -1)
+    threshold = np.where(left < 0, 0.0, rng.normal(size=n).round(2))
+    right = np.where(left < 0, -1, left + 1)
+    return Tree.from_splits(
+        left, right, [*splits, *[None] * n_leaves], threshold, labels, n_features
+    )
+
+
+def customers(rng, n=400):
+    kind = rng.choice(3, n)
+    return pd.DataFrame({
+        "income": np.array([30_000, 45_000, 83_000])[kind] * np.exp(0.1 * rng.normal(size=n)),
+        "last_order": pd.Timestamp("2024-09-01")
+        - pd.to_timedelta(np.array([30, 200, 60])[kind] + rng.integers(20, size=n), unit="D"),
+        "loyalty": np.array(["none", "silver", "platinum"])[kind],
+    })  # fmt: skip
+
+
+def tree_pictures():
+    """The arguments of plot_tree for each tree, by name."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    wine, digits, table = load_wine(as_frame=True).data, load_digits().data, customers(rng)
+    texts = sp.csr_matrix(np.abs(rng.normal(size=(300, 15))) * (rng.random((300, 15)) < 0.3))
+    images = balanced(40, 64, rng, n_terms=6)
+    fit = {"random_state": 0, "split": "axis"}
+    few = TAOClustering(3, standardize=True, max_leaves=4, **fit).fit(wine)
+    named = TAOClustering(3, standardize=True, max_leaves=3, **fit).fit(wine)
+    named.name_clusters(["Strong wines of the valley", "Light", "All of the others, which are few"])
+    names = list(wine.columns)
+    return {
+        "digits, 10 leaves": (balanced(10, 64, rng, 6), digits, {"image_shape": (8, 8)}),
+        "digits, 40 leaves": (images, digits, {"image_shape": (8, 8)}),
+        "wine": (few, wine, {}),
+        "wine, oblique": (balanced(4, 13, rng, 5), wine.to_numpy(), {"feature_names": names}),
+        "wine, names of clusters": (named, wine, {}),
+        "customers": (table_pipeline(table, 3, max_leaves=4, **fit).fit(table), table, {}),
+        "words": (balanced(8, 15, rng, 7), texts, {"feature_names": WORDS}),
+        "long names": (balanced(4, 4, rng, 3), X, {"feature_names": LONG}),
+        "one leaf": (Tree.single_leaf(0, 13), wine.to_numpy(), {"feature_names": names}),
+        "depth 12": (chain(13), X, {"feature_names": ["height", "width", "age", "weight"]}),
+        "26 clusters": (balanced(26, 4, rng), X, {}),
+        "histograms": (balanced(3, 4, rng, 2), X, {"nodes": "projection"}),
+    }
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of fits with few leaves
+        return tree_pictures()
+
+
+def check(ax, least, fills=0.8):
+    """Texts have their size, are apart and in the figure; the drawing fills most of one side."""
+    figure = ax.figure
+    figure.draw_without_rendering()
+    texts = [t for t in (*ax.texts, ax.title) if t.get_text().strip()]
+    assert min(t.get_fontsize() for t in texts) > least - 0.01
+    boxes = np.array([t.get_window_extent().extents for t in texts])
+    page, line = figure.bbox.extents, least * figure.dpi / 72
+    assert np.all(boxes[:, :2] >= page[:2] - 1)
+    assert np.all(boxes[:, 2:] <= page[2:] + 1)
+    # Boxes have space for the ends of letters such as "g" also where there are none.
+    shared = np.minimum(boxes[:, None, 2:], boxes[:, 2:]) - np.maximum(
+        boxes[:, None, :2], boxes[:, :2]
+    )
+    overlaps = np.argwhere(np.all(shared > 0.3 * line, axis=2) & ~np.eye(len(boxes), dtype=bool))
+    assert not len(overlaps), [[texts[i].get_text() for i in pair] for pair in overlaps[:3]]
+    drawn = [patch.get_window_extent().extents for patch in ax.patches]
+    boxes = np.array([*boxes, *drawn])
+    sides = np.ptp([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)], axis=0)
+    assert max(sides / (page[2:] - page[:2])) >= fills
+
+
+NAMES = [
+    *("digits, 10 leaves", "digits, 40 leaves", "wine", "wine, oblique", "wine, names of clusters"),
+    *("customers", "words", "long names", "one leaf", "depth 12", "26 clusters", "histograms"),
+]
+HEAVY = {"digits, 40 leaves", "customers", "depth 12", "26 clusters"}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in HEAVY else n for n in NAMES]
+)
+def test_trees_can_be_read_at_the_size_of_their_target(pictures, name, target):
+    model, X, options = pictures[name]
+    ax = plot_tree(model, X, **TARGETS[target], **options)
+    check(ax, LEAST[target], 0.5 if (name, target) == ("one leaf", "screen") else 0.8)
+    assert ax.caption or ax.figure.caption == ""
+    size = ax.figure.get_size_inches()
+    if target == "paper":
+        assert size[0] == pytest.approx(3.3)
+        assert not ax.get_title()
+    if target == "slide":
+        np.testing.assert_allclose(size, (40 / 3, 7.5))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_the_least_size_that_an_error_names_suffices(rng, seed):
+    rng = np.random.default_rng(seed)
+    n_terms = int(rng.integers(1, 4))
+    tree, X = (
+        random_tree(rng, n_nodes=15 + 4 * seed, density=n_terms / 6),
+        rng.normal(size=(200, 6)),
+    )
+    options = {"font_size": float(rng.uniform(7, 14)), "style": rng.choice(["paper", "screen"])}
+    sizes = {"width": 0.8} if seed % 2 else {"width": 1.5, "height": 1.0}
+    with pytest.raises(ValueError, match="needs at least width") as raised:
+        plot_tree(tree, X, **sizes, **options)
+    found = re.findall(r"(width|height)=([\d.]+)", str(raised.value).split("at least")[1])
+    sizes |= {name: float(value) for name, value in found}
+    check(plot_tree(tree, X, **sizes, **options), options["font_size"], 0.5)
+
+
+def test_given_axes_and_figsize(pictures):
+    model, X, options = pictures["wine"]
+    ax = plt.figure(figsize=(6, 5)).add_axes((0, 0, 1, 1))
+    assert plot_tree(model, X, ax=ax, style="paper", font_size=8, **options) is ax
+    check(ax, 8)
+    assert ax.caption == ax.figure.caption != ""
+    by_figsize = plot_tree(model, X, figsize=(6, 5), style="paper", font_size=8)
+    assert by_figsize.figure.get_size_inches().tolist() == [6, 5]
+    texts = [sorted(t.get_text() for t in each.texts) for each in (ax, by_figsize)]
+    assert texts[0] == texts[1]
+
+
+def test_paper_obeys_the_font_of_the_user(pictures):
+    model, X, _ = pictures["wine"]
+    with mpl.rc_context({"font.family": "serif", "font.size": 9}):
+        ax = plot_tree(model, X, style="paper", width=5)
+        assert {tuple(t.get_fontfamily()) for t in ax.texts} == {("serif",)}
+        check(ax, 9)
+
+
+def test_an_empty_title_leaves_out_the_legend(pictures):
+    model, X, _ = pictures["wine"]
+    assert plot_tree(model, X).get_title()
+    assert not plot_tree(model, X, title="").get_title()
+
+
+@pytest.mark.parametrize("options", [
+    {"root": 1}, {"root": 2, "max_depth": 1}, {"max_depth": 1}
+])  # fmt: skip
+def test_parts_of_a_tree(rng, options):
+    tree, X = balanced(9, 4, rng), rng.normal(size=(300, 4))
+    for target, least in LEAST.items():
+        check(plot_tree(tree, X, **options, **TARGETS[target]), least, 0.5)
+    ax = plot_tree(tree, X, **options)
+    shown = {line for t in ax.texts for line in t.get_text().split("\n")}
+    n = np.count_nonzero(tree.decision_path(X)[:, [options.get("root", 0)]].toarray())
+    rows = [int(text.split()[0]) for text in shown if re.fullmatch(r"\d+ rows?", text)]
+    assert sum(rows) <= n
+    if "max_depth" not in options:
+        assert f"rows of node {options['root']}" in " ".join(shown)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"style": "poster"}, "style must be one of paper, slide, screen; got 'poster'"),
+        ({"width": 0}, "width must be finite and greater than 0; got 0"),
+        ({"font_size": "large"}, "font_size must be finite and greater than 0; got 'large'"),
+        ({"figsize": 3}, "figsize must be"),
+        ({"figsize": (3, 4), "width": 3}, "either width or figsize, not both"),
+        ({"root": 99}, "root must be a node, from 0 to .*; got 99"),
+    ],
+)
+def test_bad_sizes(rng, options, message):
+    with pytest.raises(ValueError, match=message):
+        plot_tree(balanced(3, 4, rng), **options)
+
+
+def test_leaves_of_tables_have_raw_units_and_dates(pictures):
+    model, X, _ = pictures["customers"]
+    shown = " ".join(t.get_text() for t in plot_tree(model, X).texts)
+    assert re.search(r"\d\d\u00a0000 \(\d\d\u00a0000\)", shown)  # income
+    assert re.search(r"2024-\d\d-\d\d \(2024-\d\d-\d\d\)", shown)
+    assert re.search(r"loyalty: \w+ .*100 % \(\d\d %\)", shown)
