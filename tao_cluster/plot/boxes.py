@@ -63,7 +63,7 @@ _FORMS = (
     Sizes(FORM_SIZE, 3, 1, 0.5, BRIEF, 0.08, 0.2),
     Sizes(FORM_SIZE, 2, 1, 0.4, BRIEF, 0.06, 0.18),
     Sizes(FORM_SIZE, 1, 0, 0.3, BRIEF, 0.05, 0.17),
-    Sizes(FORM_SIZE, 1, 0, 0.15, BARE, 0.04, 0.1),
+    Sizes(FORM_SIZE, 1, 0, 0.15, BARE, 0.025, 0.1),
 )
 # Values of (is_horizontal, is_staggered), and by how much their boxes must be wider to be preferred
 # to downwards with all leaves in one row. Folding a tree into columns needs another 0.1.

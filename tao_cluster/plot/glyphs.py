@@ -19,7 +19,7 @@ from .split_view import condition_lines, weight_text
 SCREEN = Sizes()
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
 _BAR_HEIGHTS = {1: LINE, 2: 1.75 * LINE}  # of a bar with a name of one or two lines, inches
-_MARGINS = 0.1  # sum of the left and right margins of a condition, inches
+_MARGINS = 0.06  # sum of the left and right margins of a condition, inches
 _MOST_LINES = 5  # maximum number of lines of a condition
 _NAME_SIZE, _NAME_WIDTH = 6.5, 1.02  # of a name beside a bar: size in points, width in inches
 _NUMBER_SIZE, _HALF = 5.6, 0.35  # of a bar: size of its number in points, longest bar in inches

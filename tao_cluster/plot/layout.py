@@ -8,9 +8,9 @@ import numpy as np
 
 from ..tree import Tree
 
-# The gap between two levels grows by a share _GROWTH of it per inch of the length of the longest
-# edge in it across the direction of growth, up to _MOST times the gap.
-_LEAST_GAP, _MOST, _GROWTH = 0.26, 3.85, 0.23
+# The gap between two levels grows by a share of it per inch of the length of the longest edge in it
+# across the direction of growth, up to _MOST times the gap. The share is _GROWTH times the gap.
+_LEAST_GAP, _MOST, _GROWTH = 0.26, 3.85, 0.885
 # A tree of at least DEEP levels is folded into columns if that shortens its longer side to _GAIN.
 # A column has at least _LEAST_LEVELS levels. A subtree of fewer than _LEAST_FOLDED levels is not
 # moved to another column.
@@ -19,7 +19,6 @@ _GUTTER = 0.4  # inches between two columns, for the edge that leads to the seco
 # In inches: distance of the edge between two columns from the boxes below (_LANE) and above
 # (_ARRIVAL), and where the boxes of the second and further columns begin (_LOWERED).
 _LANE, _ARRIVAL, _LOWERED = 0.14, 0.12, 0.34
-_EDGE = 0.06  # inches, space for an edge that passes between two leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +113,7 @@ def tidy_positions(tree, columns, sizes=None, space=1.0):
     contour = [None] * tree.n_nodes  # leftmost and rightmost x per level of a subtree
     for node in range(tree.n_nodes - 1, -1, -1):  # in this order, children come before parents
         if left[node] < 0:
-            above = [_EDGE] if columns.is_lowered[node] and sizes is not None else []
+            above = [space / 2] if columns.is_lowered[node] else []  # of the edge that passes by
             right_side = np.array([*above, half[node]])
             contour[node] = (-right_side, right_side)
             continue
@@ -179,7 +178,7 @@ def level_tops(levels, sizes, lengths, least_gap):
     height, far = np.zeros((2, levels.max() + 2))
     np.maximum.at(height, levels, sizes)
     np.maximum.at(far, levels, lengths)
-    gap = least_gap * np.minimum(_MOST, 1.0 + _GROWTH * far)
+    gap = least_gap * np.minimum(_MOST, 1.0 + _GROWTH * least_gap * far)
     bottoms = np.cumsum(height + gap) - gap
     return bottoms - height, bottoms
 

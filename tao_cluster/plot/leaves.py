@@ -60,15 +60,23 @@ def leaf_parts(tree, rows, glyph, names, sizes):
         parts.append(LeafPart(0.13, _draw_histogram, ("strips are shares of the clusters",)))
     labels, legend = _labels(tree, rows, names, glyph.width, sizes)
     n_lines = max(len(lines) for lines, _ in labels.values()) - 1
-    pad, size = 0.15 if is_bare else 0.3, max(7, sizes.smallest)  # pad in sizes of the font
-    inset = pad * size / 72 + (0.04 if parts else 0.0)  # above the text, inches
-    height = inset + pad * size / 72 + 0.12 * (n_lines + 1) + 0.03 * (sizes.details == FULL)
+    pad, size, line = (0.15, sizes.smallest, 0.105) if is_bare else (0.3, 7, 0.12)
+    # In a tree from left to right, the label is beside the image.
+    is_beside = sizes.is_horizontal and sizes.details != FULL and len(parts) == 1
+    is_beside = is_beside and isinstance(glyph, Image)
+    inset = pad * size / 72 + (0.04 if parts and not is_beside else 0.0)  # above the text, inches
+    height = inset + pad * size / 72 + line * (n_lines + 1) + 0.03 * (sizes.details == FULL)
     widths = [text_width(line, own) for lines, own in labels.values() for line in lines]
-    draw = partial(_draw_name, labels, pad, inset)
-    return [
-        *parts,
-        LeafPart(height, draw, legend, (0.05 if is_bare else 0.1) + _BOLD * max(widths)),
-    ]
+    draw, width = (
+        partial(_draw_name, labels, pad, inset),
+        0.1 - 0.05 * is_bare + _BOLD * max(widths),
+    )
+    if is_beside:
+        (image,) = parts
+        beside = partial(_draw_beside, image.draw, glyph.width, draw, height)
+        whole = max(image.height, height)
+        return [LeafPart(whole, beside, (*image.convention, *legend), glyph.width + width)]
+    return [*parts, LeafPart(height, draw, legend, width)]
 
 
 def _labels(tree, rows, names, width, sizes):
@@ -77,17 +85,17 @@ def _labels(tree, rows, names, width, sizes):
     Full labels have the name of the cluster and the number of rows. Brief labels have the share of
     the rows, in the line of the name if it fits, and bare ones have neither.
     """
-    size, leaves, legend = max(7, sizes.smallest), tree.leaves.tolist(), []
-    width = (width - 0.1) / _BOLD
+    size, smallest = 7 if sizes.details != BARE else sizes.smallest, sizes.smallest
+    width, leaves, legend = (width - 0.1) / _BOLD, tree.leaves.tolist(), []
     own = {leaf: names[tree.leaf_label[leaf]] for leaf in leaves}
     if sizes.details == FULL:
         counts = {leaf: [] if rows is None else count_lines(rows, leaf) for leaf in leaves}
-        return {leaf: _lines(own[leaf], width, sizes.smallest, counts[leaf]) for leaf in leaves}, ()
-    if max(text_width(name, sizes.smallest) for name in own.values()) > width:
+        return {leaf: _lines(own[leaf], size, width, smallest, counts[leaf]) for leaf in leaves}, ()
+    if max(text_width(name, smallest) for name in own.values()) > width:
         if any(short_name(name) != name for name in own.values()):
             legend.append("numbers at leaves are clusters")
         own = {leaf: short_name(name) for leaf, name in own.items()}
-        numbers = [text_width(name, sizes.smallest) for name in own.values() if name.isdigit()]
+        numbers = [text_width(name, smallest) for name in own.values() if name.isdigit()]
         width = max([width, *numbers])
     counts = {leaf: [] for leaf in leaves}
     if rows is not None and sizes.details != BARE:
@@ -96,7 +104,7 @@ def _labels(tree, rows, names, width, sizes):
         joined = {leaf: f"{own[leaf]} · {counts[leaf][0]}" for leaf in leaves}
         if all(text_width(line, size) <= width for line in joined.values()):
             own, counts = joined, {leaf: [] for leaf in leaves}
-    return {i: _lines(own[i], width, sizes.smallest, counts[i]) for i in leaves}, tuple(legend)
+    return {i: _lines(own[i], size, width, smallest, counts[i]) for i in leaves}, tuple(legend)
 
 
 def _draw_rows(glyph, ax, box, leaf):
@@ -143,12 +151,19 @@ def _draw_name(labels, pad, inset, ax, box, leaf):
     ax.text(box.x, box.top - inset, "\n".join(lines), zorder=5, parse_math=False, **style)
 
 
-def _lines(name, width, smallest, below):
+def _draw_beside(draw_rows, width, draw_name, height, ax, box, leaf):
+    """Draw the rows of a leaf and its label on their right."""
+    draw_rows(ax, box.at(box.left, box.top, width, box.height), leaf)
+    top = box.top - (box.height - height) / 2
+    draw_name(ax, box.at(box.left + width, top, box.width - width, height), leaf)
+
+
+def _lines(name, size, width, smallest, below):
     """Return the name of a cluster as its lines in a leaf and those below it, and their size."""
-    line, size = fit(name, max(7, smallest), width)
-    small = max(_SMALL, smallest)
-    if size <= small:
-        return [*name_lines(name, small, width, 3), *below], small
+    line, size = fit(name, size, width)
+    if size <= max(_SMALL, smallest):
+        size = max(_SMALL, smallest)
+        return [*name_lines(name, size, width, 3), *below], size
     return [line, *below], size
 
 

@@ -80,7 +80,7 @@ class Target(NamedTuple):
                 raise ValueError(f"{name} must be finite and greater than 0; got {value!r}.")
         if style == "screen" and (not sizes or (sizes == ["ax"] and font_size is None)):
             return cls(style, None, None, font_size)
-        width, height = figsize or ax_size or (width, height)
+        width, height = next((s for s in (figsize, ax_size) if s is not None), (width, height))
         usual_width, usual_height, usual_size = _TARGETS[style]
         if height is None and style == "slide":
             height = usual_height if width is None else width * usual_height / usual_width

@@ -551,7 +551,7 @@ class Picture:
 
     @property
     def _margin(self):
-        return _MARGIN if self.target.width is None else 0.06
+        return _MARGIN if self.target.width is None else 0.04
 
     @cached_property
     def size(self):
