@@ -23,6 +23,7 @@ from .inspection.values import Means, Values, grouped
 from .objectives.base import cluster_sums
 from .objectives.labels import encode
 from .plot.cards import plot_cards
+from .plot.style import Target
 from .reference import free_labels
 from .report import check_weight, cluster_names, cluster_numbers, position_of, report
 from .tree import tree_of
@@ -489,19 +490,24 @@ class Description:
         parts = (list_html(f"{s.name}: {s.sentence}", s.lines) for s in self.segments)
         return f"<div><h3>{html.escape(self.heading)}</h3>{''.join(parts)}</div>"
 
-    def plot(self, title=None):
+    def plot(
+        self, title=None, *, width=None, height=None, figsize=None, font_size=None, style="screen"
+    ):
         """Draw one card per cluster: its size, its rule, and the columns that differ most.
 
         Parameters
         ----------
         title : str, optional
             Default the number of clusters and of rows, and the cost.
+        width, height, figsize, font_size, style
+            Size of the figure and of its text, as for :func:`tao_cluster.plot.plot_tree`.
 
         Returns
         -------
         matplotlib Figure
         """
-        return plot_cards(self.segments, self.heading if title is None else title)
+        target = Target.from_options(style, width, height, figsize, font_size)
+        return plot_cards(self.segments, self.heading if title is None else title, target)
 
     def contrast(self, a, b, X_new=None, *, n=10, sample_weight=None):
         """Compare two clusters by the columns that differ most between them.

@@ -18,20 +18,22 @@ from ..inspection.palette import cluster_color
 from ..inspection.rows import Rows
 from ..report import check_weight, report
 from ..tree import tree_of
+from . import style as typeface
 from .boxes import name_lines, text_width, wrap
 from .histograms import SHADE, stacks_of
 from .split_view import SplitView, condition_lines
-from .style import STYLE, drawable, drawn_with, make_drawable
+from .style import STYLE, Target, drawable, drawn_with, make_drawable
 from .tree import abbreviation_of
 
 _SIZE, _PANEL = (6.4, 3.6), (2.9, 2.4)  # inches: a single picture, one picture of a grid
+_NARROW = 4.5  # inches; narrower grids have their legend below
 _DPI = 150
 _N_BINS = 30
 _MOST_POINTS = 3000  # rows that a scatter plot shows
 _MOST_TESTS = 60  # pictures in a grid
 _MOST_ENTRIES = 14  # entries of a column of the legend
 _MOST_TERMS = 6  # terms of a sum that are written below its axis
-_FONT_SIZE = 8  # points
+_LEAST = 0.75  # smallest width and height of a panel, relative to its usual ones
 _KEY = 0.5  # inches, the colour of an entry of the legend and the gaps around it
 _HEAD = "The tests of the tree"
 _HOW_TO_READ = (
@@ -102,7 +104,7 @@ def plot_test(model, node, X, *, sample_weight=None, feature_names=None, ax=None
         )
         _draw(ax, view, title)
         if view.abbreviate.note:
-            lines = wrap(f"({view.abbreviate.note})", _FONT_SIZE, _SIZE[0] - 2.2)
+            lines = wrap(f"({view.abbreviate.note})", typeface.font_size(), _SIZE[0] - 2.2)
             ax.set_xlabel("\n".join([ax.get_xlabel(), *lines]), parse_math=False)
         make_drawable(ax.figure)
     return ax
@@ -115,8 +117,13 @@ def plot_tests(
     nodes=None,
     sample_weight=None,
     feature_names=None,
-    n_columns=3,
+    n_columns=None,
     title=None,
+    width=None,
+    height=None,
+    figsize=None,
+    font_size=None,
+    style="screen",
 ):
     """Draw all tests of a tree as a grid; each picture is one of :func:`plot_test`.
 
@@ -127,11 +134,13 @@ def plot_tests(
     nodes : sequence of int, optional
         Decision nodes to draw, at most 60. Default: all, in the order of their numbers.
     sample_weight, feature_names : as for :func:`plot_test`
-    n_columns : int, default=3
-        Number of pictures per line.
+    n_columns : int, optional
+        Number of pictures per line. Default: 3, or as many as fit the given size.
     title : str, optional
         First line of the title of the figure, instead of its general name. Further lines explain
-        how to read the pictures.
+        how to read the pictures on a screen; their figure always has them as `caption`.
+    width, height, figsize, font_size, style
+        Size of the figure and of its text, as for :func:`plot_tree`.
 
     Returns
     -------
@@ -141,7 +150,7 @@ def plot_tests(
     ------
     ValueError
         If there is no test to draw or if there are more than 60, if a node is not a decision node,
-        or if X or the other arguments do not fit the tree.
+        if X or the other arguments do not fit the tree, or if the tests do not fit the size.
 
     Examples
     --------
@@ -159,35 +168,65 @@ def plot_tests(
             "them with nodes=[...]."
         )
     views = [tests.view(_check_node(tests.tree, node)) for node in chosen]
-    n_columns = min(max(1, n_columns), len(views))
-    n_lines = -(-len(views) // n_columns)
-    with drawn_with(STYLE):
-        size = (_PANEL[0] * n_columns + 1.3, _PANEL[1] * n_lines + 0.3)
+    target = Target.from_options(style, width, height, figsize, font_size)
+    with drawn_with(target.parameters):
+        size, n_columns, n_lines = _grid(target, n_columns, len(views))
         figure, axes = plt.subplots(
-            n_lines, n_columns, figsize=size, dpi=_DPI, layout="constrained", squeeze=False
+            n_lines, n_columns, figsize=size, dpi=target.dpi, layout="constrained", squeeze=False
         )
         axes = axes.ravel()
         for ax in axes[len(views) :]:
             ax.set_axis_off()
-        for ax, view in zip(axes, views, strict=False):
-            _draw(ax, view, None, width=_PANEL[0] - 0.75)
         handles = tests.handles(views, counted=False)
-        place = {"loc": "outside right upper", "frameon": False}
-        n_legend_columns = -(-len(handles) // (_MOST_ENTRIES * n_lines))
-        figure.legend(handles=handles, ncols=n_legend_columns, **place)
         texts = [line for handle in handles for line in handle.get_label().split("\n")]
-        widest = max(text_width(text, _FONT_SIZE) for text in texts)
-        width = size[0] - n_legend_columns * (widest + _KEY) - 0.1  # left of the legend
+        widest = max(text_width(text, typeface.font_size()) for text in texts) + _KEY * _unit()
+        if size[0] < _NARROW * _unit():
+            n_beside, left = max(1, int(size[0] / widest)), size[0]
+            place = {"loc": "outside lower center", "columnspacing": 1.0}
+        else:
+            n_beside = -(-len(handles) // (_MOST_ENTRIES * n_lines))
+            left, place = size[0] - n_beside * widest, {"loc": "outside right upper"}
+        figure.legend(handles=handles, ncols=n_beside, frameon=False, **place)
+        for ax, view in zip(axes, views, strict=False):
+            _draw(ax, view, None, width=left / n_columns - 0.6 * _unit())
         note = tests.abbreviate.note
         n_all = len(tests.tree.decision_nodes)
         known = _HEAD if len(chosen) == n_all else f"{len(chosen)} of the {n_all} tests of the tree"
         head = known if title is None else printable_lines(title)
-        texts = [text for text in (head, _HOW_TO_READ, note and f"In names, {note}.") if text]
-        lines = [line for text in texts for line in wrap(text, _FONT_SIZE, width)]
-        style = {"x": 0.01, "ha": "left", "fontsize": _FONT_SIZE, "parse_math": False}
-        figure.suptitle("\n".join(lines), **style)
+        figure.caption = " ".join([_HOW_TO_READ, *([f"In names, {note}."] if note else [])])
+        texts = [head, figure.caption] if style == "screen" else [title and head]
+        lines = [x for text in texts if text for x in wrap(text, typeface.font_size(), left - 0.1)]
+        look = {"x": 0.01, "ha": "left", "fontsize": typeface.font_size(), "parse_math": False}
+        figure.suptitle("\n".join(lines), **look)
         make_drawable(figure)
     return axes[: len(views)]
+
+
+def _unit():
+    """Return the size of the text relative to the usual one of a screen."""
+    return typeface.font_size() / 8
+
+
+def _grid(target, n_columns, n_panels):
+    """Return the size of a figure in inches, and the numbers of its columns and lines."""
+    wide, high = np.array(_PANEL) * _unit()
+    beside = 1.3 * _unit()  # of the legend
+    if target.width is None:
+        n_columns = min(max(1, n_columns or 3), n_panels)
+        n_lines = -(-n_panels // n_columns)
+        return (wide * n_columns + beside, high * n_lines + 0.3 * _unit()), n_columns, n_lines
+    free = target.width - beside * (target.width >= _NARROW * _unit())
+    most = int(free / (_LEAST * wide))
+    n_columns = min(n_columns or max(1, most), n_panels)
+    n_lines = -(-n_panels // n_columns)
+    height = target.height or (high + 0.1) * n_lines + 0.6 * _unit()
+    if n_columns > most or height < _LEAST * high * n_lines:
+        raise ValueError(
+            f"{n_panels} tests cannot be read at this size with text of {typeface.font_size():g} "
+            f"points: a panel needs {_LEAST * wide:.1f} x {_LEAST * high:.1f} inches. Draw some of "
+            "them with nodes=[...], or give a larger size or a smaller font_size."
+        )
+    return (target.width, height), n_columns, n_lines
 
 
 def _check_node(tree, node):
@@ -250,7 +289,7 @@ class _Tests:
         return entries
 
     def _label(self, cluster, n, counted):
-        name = "\n".join(name_lines(self.labels[cluster], _FONT_SIZE, 1.6))
+        name = "\n".join(name_lines(self.labels[cluster], typeface.font_size(), 1.6))
         return f"{name}: {n} row{'s' if n != 1 else ''}" if counted else name
 
 
@@ -266,20 +305,20 @@ def _draw(ax, view, title, width=_SIZE[0] - 2.2):
     else:
         _draw_histogram(ax, view, width)
     lines = _title_lines(view, width) if title is None else [printable_lines(title)]
-    ax.set_title("\n".join(lines), loc="left", fontsize=_FONT_SIZE, parse_math=False)
+    ax.set_title("\n".join(lines), loc="left", fontsize=typeface.font_size(), parse_math=False)
 
 
 def _title_lines(view, width):
     """Return the place of a node, where its sides lead, its rows, and the condition of its test."""
     n, head = len(view.here()), f"node {view.node} ({view.place})"
-    ends = wrap(view.ends, _FONT_SIZE, width)
+    ends = wrap(view.ends, typeface.font_size(), width)
     start = f"{n} row{'s' if n != 1 else ''}, left if "
     if view.written is not None:
         column, comparison = view.written
-        lines = condition_lines(f"{start}{column}", comparison, width, 3, _FONT_SIZE)
+        lines = condition_lines(f"{start}{column}", comparison, width, 3, typeface.font_size())
     elif _is_plane(view):
         end = f" ≤\N{NO-BREAK SPACE}{view.limit}"
-        lines = view.sum_lines(_FONT_SIZE, width, start=start, end=end)
+        lines = view.sum_lines(typeface.font_size(), width, start=start, end=end)
     else:
         lines = [f"{start}sum ≤ {view.limit}"]
     return [head, *ends, *lines]
@@ -305,19 +344,19 @@ def _draw_histogram(ax, view, width):
         shown_names = [_tick_text(name, width / len(names)) for name in names]
         ax.set_xticks(places, shown_names, parse_math=False)
         (column, _) = view.written
-        ax.set_xlabel("\n".join(name_lines(column, _FONT_SIZE, width)), parse_math=False)
+        ax.set_xlabel("\n".join(name_lines(column, typeface.font_size(), width)), parse_math=False)
         return
     _mark_threshold(ax, view.limit, threshold)
     if len(view.terms) == 1:
         _label_axis(ax.xaxis, view, view.terms[0], width)
     else:
-        lines = view.sum_lines(_FONT_SIZE, width, _MOST_TERMS, start="sum = ")
+        lines = view.sum_lines(typeface.font_size(), width, _MOST_TERMS, start="sum = ")
         ax.set_xlabel("\n".join(lines), parse_math=False)
 
 
 def _tick_text(name, width):
     """Return the name of a level on at most two lines, as it can be drawn."""
-    return drawable("\n".join(name_lines(name, _FONT_SIZE, width))).text
+    return drawable("\n".join(name_lines(name, typeface.font_size(), width))).text
 
 
 def _mark_threshold(ax, text, threshold):
@@ -333,7 +372,7 @@ def _mark_threshold(ax, text, threshold):
         ha=side,
         va="top",
         fontweight="bold",
-        fontsize=_FONT_SIZE,
+        fontsize=typeface.font_size(),
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8},
         zorder=4,
     )
@@ -379,10 +418,10 @@ def _limits(values):
 def _label_axis(axis, view, term, length):
     """Write the name of a feature beside its axis; dates and 0/1 features get fitting ticks."""
     name = term["name"]
-    label = name_lines(view.abbreviate(tested_name(name)), _FONT_SIZE, length)
+    label = name_lines(view.abbreviate(tested_name(name)), typeface.font_size(), length)
     if isinstance(name, Indicator):
         axis.set_ticks([0.0, 1.0], ["no", "yes"])
-        label = name_lines(str(name), _FONT_SIZE, length)
+        label = name_lines(str(name), typeface.font_size(), length)
     elif value_text(name, 0.0):
         axis.set_major_formatter(lambda x, _: value_text(name, x))
         axis.set_major_locator(MaxNLocator(3))

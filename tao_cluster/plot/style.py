@@ -10,8 +10,9 @@ import numpy as np
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.text import Text
 
-STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}
-STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
+_AXES = {"axes.spines.top": False, "axes.spines.right": False}
+_AXES |= {"axes.grid": True, "grid.color": "0.92"}
+STYLE = {"font.size": 8, "font.family": "sans-serif", **_AXES}
 
 _REPLACEMENT = "\N{WHITE SQUARE}"
 _MOST_FONTS = 3  # largest number of additional fonts for one text
@@ -90,9 +91,8 @@ class Target(NamedTuple):
     @property
     def parameters(self):
         """Parameters of Matplotlib; "paper" keeps the family of the user, such as that of LaTeX."""
-        if self.style == "paper":
-            return {"text.usetex": False}
-        return {"font.size": 8, "font.family": "sans-serif", "text.usetex": False}
+        own = {} if self.style == "paper" else {"font.family": "sans-serif"}
+        return {**_AXES, "text.usetex": False, "font.size": self.font_size or 8, **own}
 
     @property
     def dpi(self):
@@ -162,6 +162,11 @@ def make_drawable(artist, names=()):
             "matplotlib.font_manager.fontManager.addfont.",
             stacklevel=2,
         )
+
+
+def font_size():
+    """Return the size in points of the text of a picture with axes."""
+    return float(mpl.rcParams["font.size"])
 
 
 def default_font():

@@ -551,7 +551,7 @@ class Picture:
 
     @property
     def _margin(self):
-        return _MARGIN if self.target.width is None else 0.04
+        return _MARGIN if self.target.width is None else 0.03
 
     @cached_property
     def size(self):
@@ -583,7 +583,8 @@ class Picture:
             turned = {"left": "up", "right": "down"}
             phrases = [re.sub(r"\b(left|right)\b", lambda m: turned[m[0]], p) for p in phrases]
         phrases += [phrase for part in self._parts for phrase in part.convention]
-        if any(cut_word(self.tests[node]) for node in self.tree.decision_nodes):
+        has_cuts = any(cut_word(self.tests[node]) for node in self.tree.decision_nodes)
+        if has_cuts and self._has_header[0]:
             phrases.append("gap, thin, crowd: the density of the rows at the cut")
         if self.abbreviate.note:
             phrases.append(f"in names, {self.abbreviate.note}")
