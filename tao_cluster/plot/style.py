@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.text import Text
 
-_AXES = {"axes.spines.top": False, "axes.spines.right": False}
+_AXES: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False}
 _AXES |= {"axes.grid": True, "grid.color": "0.92"}
 STYLE = {"font.size": 8, "font.family": "sans-serif", **_AXES}
 

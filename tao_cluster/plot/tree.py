@@ -403,14 +403,14 @@ class Picture:
         to the axes.
         """
         size, lines, target = self.size, self._title_lines, self.target
-        above = self._above(lines) * (scale or 1.0)
+        above = self._above * (scale or 1.0)
         if ax is None:
             wide, high = size * (scale or 1.0)
             wide = wide if target.width is None else target.width
             ax = _new_axes(wide, high if target.height is None else target.height, above, target)
         extent = _inches(ax)
         if scale is None:
-            drawing = size - (0.0, self._above(lines))
+            drawing = size - (0.0, self._above)
             scale = min(1.0, *(extent / drawing))
             extent = drawing * scale
         for node in self.tree.decision_nodes:
@@ -419,7 +419,7 @@ class Picture:
             self._draw_node(ax, node, scale)
         for panel, box in zip(self.panels, self._panel_boxes, strict=True):
             draw_panel(ax, panel, replace(box, scale=scale, smallest=self.sizes.smallest))
-        middle = np.array([self._width / 2, self._margin - (size[1] - self._above(lines)) / 2])
+        middle = np.array([self._width / 2, self._margin - (size[1] - self._above) / 2])
         low, high = middle - extent / scale / 2, middle + extent / scale / 2
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         ax.set_axis_off()
@@ -549,10 +549,6 @@ class Picture:
         right = max(rights, default=0.0)
         return max(right, self._layout.right)
 
-    @property
-    def _margin(self):
-        return _MARGIN if self.target.width is None else 0.03
-
     @cached_property
     def size(self):
         """Width and height of the drawing with its title, in inches."""
@@ -561,18 +557,21 @@ class Picture:
         width = self._width + 2 * self._margin
         if self.target.width is None:
             width = max(_LEAST_WIDTH, width)
-        return np.array([width, height + self._above(self._title_lines)])
+        return np.array([width, height + self._above])
 
-    @staticmethod
-    def _above(lines):
-        """Return the height in inches of the title."""
-        return len(lines) * _TITLE_LINE + (0.06 if lines else 0.0)
+    @property
+    def _above(self):
+        """Height of the title in inches."""
+        return len(self._title_lines) * _TITLE_LINE + (0.06 if self._title_lines else 0.0)
+
+    @property
+    def _margin(self):
+        return _MARGIN if self.target.width is None else 0.03
 
     @property
     def caption(self):
         """What explains the signs of the picture: str, a few sentences."""
-        phrases = self._phrases
-        text = "; ".join(phrases)
+        text = "; ".join(self._phrases)
         return f"{text[:1].upper()}{text[1:]}." if text else ""
 
     @cached_property

@@ -1,6 +1,8 @@
 """Pictures of trees in the sizes of a column, a slide and a screen, measured from the renderer."""
 
 import re
+import shutil
+import subprocess
 import warnings
 
 import matplotlib as mpl
@@ -12,8 +14,8 @@ import scipy.sparse as sp
 from conftest import random_tree
 from sklearn.datasets import load_digits, load_wine
 
-from tao_cluster import TAOClustering, Tree, table_pipeline
-from tao_cluster.plot import plot_tree
+from tao_cluster import TAOClustering, Tree, describe, table_pipeline
+from tao_cluster.plot import plot_tests, plot_tree
 
 TARGETS = {
     "paper": {"style": "paper", "width": 3.3, "font_size": 8},
@@ -236,3 +238,63 @@ def test_leaves_of_tables_have_raw_units_and_dates(pictures):
     assert re.search(r"\d\d\u00a0000 \(\d\d\u00a0000\)", shown)  # income
     assert re.search(r"2024-\d\d-\d\d \(2024-\d\d-\d\d\)", shown)
     assert re.search(r"100 % \(\d\d %\) loyalty: platinum", shown)
+
+
+def drawn_texts(figure):
+    """The texts of a figure that are drawn."""
+    found = [t for t in figure.findobj(mpl.text.Text) if t.get_text().strip() and t.get_visible()]
+    found = [t for t in found if t.axes is None or t.axes.axison or t in t.axes.texts]
+    return found
+
+
+@pytest.mark.parametrize("target", ["paper", "slide"])
+def test_grids_of_tests_and_cards(pictures, target):
+    model, X, _ = pictures["wine"]
+    cards = describe(model, X).plot(**TARGETS[target])
+    tests = plot_tests(model, X, **TARGETS[target])[0].figure
+    for figure in (cards, tests):
+        for text in drawn_texts(figure):
+            assert text.get_fontsize() > (LEAST[target] if figure is tests else 7.4) - 0.01
+        inside = figure.get_tightbbox()
+        assert min(inside.x0, figure.get_size_inches()[0] - inside.x1) > -0.02
+        assert figure.caption
+        assert figure.get_size_inches()[0] == pytest.approx(3.3 if target == "paper" else 40 / 3)
+    with pytest.raises(ValueError, match="cannot be read at this size"):
+        plot_tests(model, X, width=1, font_size=8)
+    with pytest.raises(ValueError, match=r"cannot be read at this size .* at least width=3"):
+        describe(model, X).plot(width=1, font_size=8)
+
+
+PAGE = r"""
+\documentclass[twocolumn]{article}
+\usepackage{graphicx}
+\begin{document}
+\begin{figure}\includegraphics[width=\columnwidth]{tree.pdf}\caption{CAPTION}\end{figure}
+Text.
+\end{document}
+"""
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not installed")
+def test_a_column_of_a_latex_page(pictures, tmp_path):
+    model, X, options = pictures["wine"]
+    ax = plot_tree(model, X, style="paper", width=3.3, font_size=8, **options)
+    ax.figure.savefig(tmp_path / "tree.pdf")
+    caption = re.sub(r"([%&#_$])", r"\\\1", ax.caption).replace("*", "times")
+    (tmp_path / "page.tex").write_text(PAGE.replace("CAPTION", caption), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)  # noqa: S603
+    assert (tmp_path / "page.pdf").stat().st_size > 10_000
+    assert "Overfull" not in (tmp_path / "page.log").read_text(encoding="latin-1")
+
+
+def test_a_figure_on_paper_is_a_vector_picture_in_its_size(pictures, tmp_path):
+    model, X, options = pictures["digits, 10 leaves"]
+    ax = plot_tree(model, X, style="paper", width=3.3, font_size=8, **options)
+    ax.figure.savefig(tmp_path / "tree.pdf")
+    content = (tmp_path / "tree.pdf").read_bytes()
+    width, _ = map(float, re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", content).groups())
+    assert width == pytest.approx(3.3 * 72, abs=0.1)
+    assert b"/Font" in content
+    pixels = [int(n) for n in re.findall(rb"/Width (\d+)", content)]
+    assert min(pixels) >= 3.2 * 250  # one bitmap of all images, of at least 250 dots per inch
