@@ -10,12 +10,14 @@ from matplotlib.font_manager import FontProperties, get_font
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
-from ..columns.names import brief
+from ..columns.names import MARK, brief
 from .style import default_font, drawable
 
 SMALLEST = 5.4  # smallest font size in points; text that does not fit at this size is cut
 _BREAKS = r" _/.,;:\-"  # a name may be broken behind one of these characters
 _HINTING = 1.06  # drawn text is at most this many times as wide as its outline
+_OVERLAP = 0.25  # of a line of text, in which the boxes of two texts may overlap
+_LEAST_CUT = 9  # characters that remain at least of a line that is cut
 LINE = 0.135  # height of a line of text, inches
 FULL, BRIEF, BARE = 2, 1, 0  # what the nodes of a picture show; see `Sizes.details`
 
@@ -271,3 +273,35 @@ def _measured(text, path):
     text, families, _ = drawable(text)
     font = FontProperties(family=[get_font(path).family_name, *families], size=100)
     return text_to_path.get_text_width_height_descent(text, font, False)[0] / 7200 * _HINTING
+
+
+def is_readable(ax, least, frames, begins=""):
+    """Whether all texts of a picture have their size, are apart, and in the figure and their box.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    least : float, points, smallest size of a text
+    frames : float array of shape (2, n, 2)
+        Upper left and lower right corners of the boxes of the nodes.
+    begins : str
+        Characters that may be cut from the beginning of a text.
+    """
+    ax.figure.draw_without_rendering()
+    texts = [text for text in (*ax.texts, ax.title) if text.get_text().strip()]
+    lines = [line.lstrip(begins) for text in texts for line in text.get_text().split("\n")]
+    if any(MARK in line and len(line) < _LEAST_CUT for line in lines):
+        return False
+    boxes = np.array([text.get_window_extent().extents for text in texts])
+    starts, ends = boxes[:, :2], boxes[:, 2:]
+    line, page = least * ax.figure.dpi / 72, ax.figure.bbox.extents
+    shared = np.minimum(ends[:, None], ends) - np.maximum(starts[:, None], starts)
+    overlaps = np.all(shared > _OVERLAP * line, axis=2) & ~np.eye(len(boxes), dtype=bool)
+    first, last = (ax.transData.transform(corners) for corners in frames)
+    (left, top), (right, bottom) = first.T[:, None], last.T[:, None]
+    x, y = ((starts + ends) / 2).T[:, :, None]
+    is_inside = (x > left) & (x < right) & (y > bottom) & (y < top)
+    is_wide = (starts[:, :1] < left - 0.2 * line) | (ends[:, :1] > right + 0.2 * line)
+    is_small = min(text.get_fontsize() for text in texts) < least - 0.01
+    is_outside = np.any(starts < page[:2] - 1) or np.any(ends > page[2:] + 1)
+    return not (is_small or is_outside or overlaps.any() or np.any(is_inside & is_wide))

@@ -18,7 +18,7 @@ from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
 from ..tree import tree_of
-from .boxes import BARE, FORM_SIZE, FULL, Box, Sizes, sizes_to_try, text_width, wrap
+from .boxes import BARE, FORM_SIZE, FULL, Box, Sizes, is_readable, sizes_to_try, text_width, wrap
 from .glyphs import LeafView, choose_glyph
 from .layout import DEEP, Layout, UpperTree
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
@@ -36,16 +36,9 @@ _SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
 _MARKED = "0.0"  # black, for a highlighted path; no cluster or side has this colour
 
 _MOST_TRIED = 20  # forms that are drawn to find the smallest size at which a tree can be read
-_COLUMN, _PAGE = (
-    1.2,
-    9.0,
-)  # height of a picture without a given one: times its width, at most inches
-_LARGEST_SPACE, _LARGEST_GAP = (
-    0.6,
-    0.7,
-)  # inches, where the boxes are moved apart to fill the picture
-_OVERLAP = 0.25  # of a line of text, in which the boxes of two texts may overlap
-_LEAST_CUT = 9  # characters that remain at least of a line that is cut
+# In inches: largest height of a picture without a given one (at first _COLUMN times its width, then
+# _PAGE), and largest sizes of the gaps between boxes that are moved apart to fill a picture.
+_COLUMN, _PAGE, _LARGEST = 1.2, 9.0, {"space": 0.6, "gap": 0.7}
 
 
 def plot_tree(
@@ -436,11 +429,16 @@ class Picture:
             scale = min((target.width, target.height) / self.size)
         scratch = plt.figure(figsize=_inches(ax)).add_axes((0, 0, 1, 1)) if ax is not None else None
         drawn = self.draw(scratch, scale)
-        is_readable = self._is_readable(drawn, scale)
-        if ax is None and is_readable:
+        layout = self._layout
+        frames = np.column_stack([layout.widths, -layout.heights])
+        frames = np.stack([layout.corners, layout.corners + frames])
+        # The mark at the beginning of abbreviated names is explained.
+        begins = MARK if self.abbreviate.prefix else ""
+        can_be_read = is_readable(drawn, target.font_size, frames, begins)
+        if ax is None and can_be_read:
             return drawn
         plt.close(drawn.figure)
-        return self.draw(ax, scale) if is_readable else None
+        return self.draw(ax, scale) if can_be_read else None
 
     def stretched(self, width, height):
         """Return the picture with its boxes moved apart, if it is smaller than this size."""
@@ -450,53 +448,15 @@ class Picture:
         elif self.target.style == "slide":  # magnified, but still with some more space
             at_most = np.minimum(at_most, 1.1 * at_most / min(at_most / self.size))
         names = ("gap", "space") if self.sizes.is_horizontal else ("space", "gap")
-        for side, name in enumerate(names):
-            limit = _LARGEST_GAP if name == "gap" else _LARGEST_SPACE
-            old, step = getattr(best.sizes, name), 0.02
-            wider = replace(best, sizes=best.sizes._replace(**{name: old + step}))
-            growth = (wider.size - best.size)[side]
-            free = at_most[side] - best.size[side]
-            if not (growth > 0 and 0 < free < np.inf):
-                continue
-            new = min(max(limit, old), old + 0.99 * step * free / growth)
-            for part in (1.0, 0.75, 0.5, 0.25):
-                sizes = best.sizes._replace(**{name: old + part * (new - old)})
-                tried = replace(best, sizes=sizes)
+        for name in names:
+            old = getattr(best.sizes, name)
+            for share in np.linspace(1.0, 0.0, 20, endpoint=False).tolist():
+                value = old + share * max(_LARGEST[name] - old, 0.0)
+                tried = replace(best, sizes=best.sizes._replace(**{name: value}))
                 if np.all(tried.size <= at_most):
                     best = tried
                     break
         return best
-
-    def _is_readable(self, ax, scale):
-        """Whether all texts have their size, stay in the figure and their boxes, and are apart."""
-        ax.figure.draw_without_rendering()
-        texts = [text for text in (*ax.texts, ax.title) if text.get_text().strip()]
-        boxes = np.array([text.get_window_extent().extents for text in texts])
-        line = self.target.font_size * ax.figure.dpi / 72
-        low, high = (
-            np.minimum(boxes[:, None, 2:], boxes[:, 2:]),
-            np.maximum(boxes[:, None, :2], boxes[:, :2]),
-        )
-        overlaps = np.all(low - high > _OVERLAP * line, axis=2) & ~np.eye(len(boxes), dtype=bool)
-        corners, page = self._layout.corners, ax.figure.bbox.extents
-        ends = np.column_stack([self._layout.widths, -self._layout.heights])
-        frames = [ax.transData.transform(part) for part in (corners, corners + ends)]
-        left, top, right, bottom = np.hstack(frames).T[:, None]
-        x, y = ((boxes[:, :2] + boxes[:, 2:]) / 2).T[:, :, None]
-        is_inside = (x > left) & (x < right) & (y > bottom) & (y < top)
-        is_wide = (boxes[:, :1] < left - 0.2 * line) | (boxes[:, 2:3] > right + 0.2 * line)
-        lines = [line for text in texts for line in text.get_text().split("\n")]
-        if self.abbreviate.prefix:  # the mark at the beginning of a name is explained
-            lines = [line.lstrip(MARK) for line in lines]
-        is_cut = any(MARK in line and len(line) < _LEAST_CUT for line in lines)
-        return bool(
-            not is_cut
-            and min(text.get_fontsize() for text in texts) > self.target.font_size - 0.01
-            and not overlaps.any()
-            and not np.any(is_inside & is_wide)
-            and np.all(boxes[:, :2] >= page[:2] - 1)
-            and np.all(boxes[:, 2:] <= page[2:] + 1)
-        )
 
     # ------------------------------------------------------------------ geometry
 

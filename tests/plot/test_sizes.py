@@ -243,8 +243,7 @@ def test_leaves_of_tables_have_raw_units_and_dates(pictures):
 def drawn_texts(figure):
     """The texts of a figure that are drawn."""
     found = [t for t in figure.findobj(mpl.text.Text) if t.get_text().strip() and t.get_visible()]
-    found = [t for t in found if t.axes is None or t.axes.axison or t in t.axes.texts]
-    return found
+    return [t for t in found if t.axes is None or t.axes.axison or t in t.axes.texts]
 
 
 @pytest.mark.parametrize("target", ["paper", "slide"])
