@@ -180,7 +180,7 @@ def plot_tests(
         handles = tests.handles(views, counted=False)
         texts = [line for handle in handles for line in handle.get_label().split("\n")]
         widest = max(text_width(text, typeface.font_size()) for text in texts) + _KEY * _unit()
-        if size[0] < _NARROW * _unit():
+        if target.width is not None and target.width < _NARROW * _unit():
             n_beside, left = max(1, int(size[0] / widest)), size[0]
             place = {"loc": "outside lower center", "columnspacing": 1.0}
         else:
