@@ -120,8 +120,8 @@ def _model(facts, rows, tops, drawn, place):
     for node, sample in drawn.items():
         nodes[node]["sample"] = sample
     clusters = []
-    for k, part in enumerate(facts["clusters"]):
-        color = cluster_color(k)
+    for part in facts["clusters"]:
+        color = cluster_color(part["cluster"], part["name"])
         shades = {"color": hex_color(color), "ink": text_color(color)}
         clusters.append({"name": part["name"], **shades})
     is_weighted = facts["summary"]["weight"] is not None

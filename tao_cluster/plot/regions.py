@@ -122,8 +122,8 @@ def _check_plane(model, tree, X):
 
 def _draw_regions(ax, sides, cluster, region, n_clusters):
     shape = (_RESOLUTION, _RESOLUTION)
-    colors = [tint(cluster_color(k), _TINT) for k in range(n_clusters)]
-    style = {"cmap": ListedColormap(colors), "vmin": -0.5, "vmax": n_clusters - 0.5}
+    colors = [tint(cluster_color(k), _TINT) for k in range(-1, n_clusters)]
+    style = {"cmap": ListedColormap(colors), "vmin": -1.5, "vmax": n_clusters - 0.5}
     ax.pcolormesh(*sides, cluster.reshape(shape), rasterized=True, **style)
     region = region.reshape(shape)
     border = np.zeros(shape, dtype=bool)
