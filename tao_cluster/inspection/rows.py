@@ -1,6 +1,7 @@
 """Rows in a tree: statistics of the rows of each node, and decision paths of single rows."""
 
 import itertools
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,10 +14,12 @@ from .._utils.frames import check_list_of_names
 from .._utils.matrices import check_rows
 from ..columns.names import Indicator, has_indicators, printable
 from ..columns.view import numbers_of
-from ..export.format import percent_text
 from ..objectives.base import cluster_sums
 from ..tree import tree_of
 from ..tree.routing import kernel_arrays, project
+from .values import Feature
+
+_NEGATIVE = re.compile(r"(?<!\w)-")  # not the hyphens of a date
 
 
 def picture_kind(tree, rows, image_shape, feature_names):
@@ -69,6 +72,8 @@ class Difference(NamedTuple):
     share : str or None
         For a feature whose values are all 0 or 1, which stands for a category, the means as shares:
         "84 % (overall 15 %)". None for other features.
+    text : str
+        Both means in the units of the column: "83 000 (47 000)", "84 % (15 %)" or two dates.
     """
 
     feature: int
@@ -77,6 +82,7 @@ class Difference(NamedTuple):
     overall: float
     deviation: float
     share: str | None
+    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,17 +216,21 @@ class Rows:
             off = (self.means[leaf] - mean) / np.where(deviation > 0, deviation, 1.0)
         most = np.argsort(-np.abs(off), kind="stable")[:n].tolist()
         return [
-            self._difference(j, names[j], float(self.means[leaf, j]), float(mean[j]), float(off[j]))
+            self._difference(j, names[j], (self.means[leaf, j], mean[j], off[j]), deviation[j])
             for j in most
         ]
 
-    def _difference(self, feature, name, mean, overall, deviation):
-        share, shown = None, str(name)
-        if self._is_binary(feature):
-            share = f"{percent_text(mean)} (overall {percent_text(overall)})"
+    def _difference(self, feature, name, numbers, std):
+        share, shown, is_share = None, str(name), self._is_binary(feature)
+        numbers = [float(number) for number in numbers]
+        unit = Feature(shown, shown, is_share=is_share, reader=getattr(name, "reader", None))
+        mean, overall = (unit.text(number, float(std)) for number in numbers[:2])
+        if is_share:
+            share = f"{mean} (overall {overall})"
             if isinstance(name, Indicator):
                 shown = f"{printable(name.column)}: {name.level}"
-        return Difference(feature, shown, mean, overall, deviation, share)
+        text = _NEGATIVE.sub("\N{MINUS SIGN}", f"{mean} ({overall})")
+        return Difference(feature, shown, *numbers, share, text)
 
     def _is_binary(self, feature):
         """Return whether all values of a feature are 0 or 1."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..columns.names import printable
 from ..columns.view import shown
+from ..description import describe
 from ..inspection.rows import Rows
 from ..report import report
 from ..tree import tree_of
@@ -19,13 +20,23 @@ __all__ = ["Page", "to_frame", "to_html"]
 
 # The scripts run in this order and share one scope.
 _SCRIPTS: tuple[str, ...] = ("data", "arithmetic", "state", "layout", "elements", "glyphs")
-_SCRIPTS += ("drawing", "viewport", "paper", "charts", "details", "trace", "table", "typing")
+_SCRIPTS += (
+    "forms",
+    "drawing",
+    "viewport",
+    "paper",
+    "charts",
+    "details",
+    "trace",
+    "table",
+    "typing",
+)
 _SCRIPTS += ("keys", "main")
 _MEANS = {
     "image": "Leaves show the mean of their rows; tests show it in pale grey below the weights.",
     "words": "Leaves show the words of largest mean.",
-    "bars": "Leaves show how far their means are from those of all rows, in standard deviations; "
-    "for categories their share of the rows (and of all rows).",
+    "bars": "Leaves show their means or shares (and those of all rows), and as bars how far these "
+    "are apart in standard deviations.",
 }
 _FRAME = (
     '<iframe srcdoc="{}" sandbox="allow-scripts" title="tree" loading="lazy" '
@@ -116,7 +127,7 @@ def to_html(
     if not models:
         raise ValueError("models is empty; give at least one fitted model or Tree.")
     views = [shown(model, feature_names, X) for model in models]
-    models, names = [view for view, _ in views], views[0][1]
+    given, models, names = models, [view for view, _ in views], views[0][1]
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     reports = [report(model, X, **options) for model in models]
     trees = [tree_of(model) for model in models]
@@ -124,6 +135,11 @@ def to_html(
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = [Rows.from_data(model, X, y, class_names, weight) for model in models]
     data = packed(reports, trees, names, rows, image_shape=image_shape, scaled=scaled)
+    if X is not None and data["kind"] != "image":  # features of an image are pixels
+        for model, own in zip(given, data["models"], strict=True):
+            options = {"feature_names": feature_names, "sample_weight": sample_weight}
+            for segment in describe(model, X, **options).segments:
+                own["clusters"][segment.number]["sentence"] = segment.sentence
     page = Template(_part("page.html")).substitute(
         title=html.escape(page_title),
         style=_part("page.css"),

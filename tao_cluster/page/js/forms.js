@@ -1,0 +1,152 @@
+// Forms of the drawing. An ordinary tree is drawn downwards. Where that is not legible as a whole,
+// small nodes stand in columns, or below each other in an indented list as on a phone.
+
+const LEGIBLE = 0.96; // scale from which the smallest text, of 10.5 pixels, is legible
+const DOWN = { name: "down" };
+const SMALLEST = { column: { image: 112, words: 140, bars: 140 }[data.kind], box: 34, line: 24, list: 200 };
+const MOST_WIDE = { across: 240, list: 400 };
+const APART = { across: 8, list: 4 }; // between nodes below each other
+const WIDER = 24; // by how much leaves in columns are wider than tests
+const BESIDE = 28; // between columns, for edges and their signs
+const INDENT = 24; // of a level in a list
+const ROW = 15; // height of a line of text in a small node
+let form = DOWN;
+
+// The form {name, width, height} in which the open nodes are legible on a sheet; null without any.
+function formFor({ width, height }) {
+  const order = visibleNodes();
+  const down = layoutDown();
+  if (Math.min(width / down.width, height / down.height) >= LEGIBLE) return DOWN;
+  const nLevels = Math.max(...order.map(({ depth }) => depth)) - nodeOf(state.root).depth + 1;
+  const nEnds = order.filter((node) => !childrenOf(node).length).length;
+  const tallest = data.kind === "image" ? 76 : 8 + (1 + MOST_LINES) * ROW;
+  const [wide, high] = [width - 2 * MARGIN, height - 2 * MARGIN];
+  const boxes = {
+    across: [(wide - WIDER + BESIDE) / nLevels - BESIDE, high / nEnds - APART.across],
+    list: [wide - INDENT * (nLevels - 1) - 12, high / order.length - APART.list],
+  };
+  const isLegible = { across: ([w, h]) => w >= SMALLEST.column && h >= SMALLEST.box,
+    list: ([w, h]) => w >= SMALLEST.list && h >= SMALLEST.line };
+  const name = Object.keys(boxes).find((one) => isLegible[one](boxes[one]));
+  if (!name) return null;
+  const [w, h] = boxes[name];
+  return { name, width: Math.min(w, MOST_WIDE[name]), height: Math.min(h, tallest) };
+}
+
+// Opens all nodes below the root in the form that shows them, or as many as are legible downwards.
+function openLegibly() {
+  form = DOWN;
+  openAll();
+  const found = formFor(stageSize());
+  if (found) form = found;
+  else openSome(Math.max(2, Math.floor(stageSize().width / ((WIDTH + GAP) * READABLE))));
+}
+
+// Boxes of small nodes. In columns, a parent stands in the middle beside its children.
+function layoutSmall({ name, width, height }) {
+  const order = visibleNodes();
+  const lines = new Map();
+  if (name === "list") order.forEach((node, i) => lines.set(node.id, i));
+  else {
+    order.filter((node) => !childrenOf(node).length).forEach((node, i) => lines.set(node.id, i));
+    for (const node of [...order].reverse()) {
+      const [a, b] = childrenOf(node).map((child) => lines.get(child));
+      if (a !== undefined) lines.set(node.id, (a + b) / 2);
+    }
+  }
+  const step = name === "list" ? INDENT : width + BESIDE;
+  const deepest = Math.max(...order.map(({ depth }) => depth));
+  const boxes = new Map(order.map(({ id, depth, isLeaf }) => {
+    const left = MARGIN + (depth - nodeOf(state.root).depth) * step;
+    const own = width + (name === "list" ? (deepest - depth) * INDENT : isLeaf ? WIDER : 0);
+    return [id, { x: left + own / 2, y: MARGIN + lines.get(id) * (height + APART[name]), width: own, height }];
+  }));
+  const most = (end) => Math.max(...[...boxes.values()].map(end));
+  const [right, bottom] = [most((box) => box.x + box.width / 2), most((box) => box.y + height)];
+  return { order, boxes, width: right + MARGIN + (name === "list" ? 12 : 0), height: bottom + MARGIN };
+}
+
+// The edge of small nodes, and the place of its sign: beside the parent, or below its left end.
+function smallEdge(a, b, width, side) {
+  const [left, y] = [b.x - b.width / 2, b.y + b.height / 2];
+  if (form.name === "list") {
+    const x = left - INDENT + 6;
+    return { d: `M${x},${a.y + a.height} V${y} H${left}`, x: left - 8, y: y - 3 - width / 2 };
+  }
+  const [start, from] = [a.x + a.width / 2, a.y + a.height / 2];
+  const bend = (start + left) / 2;
+  return { d: `M${start},${from} C${bend},${from} ${bend},${y} ${left},${y}`, x: left - 9, y: y + (side ? 12 + width / 2 : -3 - width / 2) };
+}
+
+// ---------------------------------------------------------------- small nodes
+
+function drawSmall(group, node) {
+  const { width, height } = place.boxes.get(node.id);
+  const bottom = node.isLeaf ? 0 : 5;
+  const side = Math.min(height - 8 - bottom, 0.4 * width);
+  let left = 7 - width / 2;
+  if (data.kind === "image" && (!node.isLeaf || node.top)) {
+    const box = drawPicture(group, node.isLeaf ? meanUrl(node) : weightsUrl(node), (height - bottom - side) / 2, side, left + side / 2);
+    left += box.width + (side - box.width) / 2 + 7;
+  }
+  const room = width / 2 - left - (node.isLeaf ? 6 : 18);
+  const n = Math.max(1, Math.floor((height - bottom - 5) / ROW));
+  const lines = (node.isLeaf ? smallLeaf : smallTest)(node, room, n).slice(0, n);
+  const top = (height - bottom - ROW * lines.length) / 2;
+  lines.forEach(({ text, kind, numbers = "", isName, end }, i) => {
+    const y = top + ROW * i + 11.5;
+    if (isName) {
+      const { color, ink } = clusterOf(node.cluster);
+      const wide = end ? Math.min(room, widthOf(text, 12, "600") + 12) : room;
+      group.append(svg("rect", { x: left, y: y - 12.5, width: wide, height: ROW + 1, rx: 4, class: "part", style: `fill:${color}` }));
+      const label = textAt(left + 6, y, isolated(text), "chip", "start");
+      label.style.fill = ink;
+      group.append(label);
+      if (end) group.append(textAt(left + room, y, end, "small", "end"));
+    } else {
+      const [size, weight] = kind === "sum" ? [12, "600"] : [11, ""];
+      const name = text && isolated(fitted(text, Math.max(30, room - widthOf(` ${numbers}`, size, weight)), size, weight));
+      group.append(numbersAt(left, y, [name, numbers].filter(Boolean).join(" "), kind, room, size, "start", weight));
+    }
+  });
+  if (!node.isLeaf) drawStrip(group, height - 6, composition(node), (k) => clusterOf(k).color, 4, width - 12);
+}
+
+// The lines of a leaf: its name, its rows, its largest class, and what is typical of it.
+function smallLeaf(node, room, n) {
+  const share = node.count === null ? "" : percent(node.share);
+  const { name } = clusterOf(node.cluster);
+  const end = n === 1 ? share : "";
+  const free = room - 12 - (end ? widthOf(end, 11) + 8 : 0);
+  const lines = [{ text: fitted(name, free, 12, "600"), isName: true, end }];
+  const long = `${node.size} · ${share}`;
+  if (share && n > 1) lines.push({ numbers: widthOf(long, 11) <= room ? long : share, kind: "small" });
+  for (const [c, part] of classesOf(node).slice(0, 1)) {
+    lines.push({ text: `${data.classes[c]}:`, numbers: `${Math.round(100 * part)} %`, kind: "name" });
+  }
+  if (data.kind !== "image" && node.top) {
+    node.top.of.slice(0, MOST_LINES).forEach((_, i) => {
+      lines.push({ text: shortName(topName(node, i)), numbers: (node.top.texts || [])[i], kind: "name" });
+    });
+  }
+  return lines;
+}
+
+// The lines of a test: its condition, or the features of its sum and the threshold.
+function smallTest(node, room, n) {
+  const bold = (numbers, text = "") => ({ text, numbers, kind: "sum" });
+  if (node.test) {
+    const [name, rest] = node.test.lines;
+    const lines = conditionLines(node, room, 12);
+    return n > 1 && lines.length <= n ? lines.map((one) => (/^[<>≤≥] /.test(one) ? bold(one) : bold("", one)))
+      : [/^[<>≤≥] /.test(rest) ? bold(rest, shortName(name)) : bold("", node.test.left)];
+  }
+  const limit = `≤ ${minus(node.limit)}`;
+  if (data.kind === "image") return [bold(limit), { numbers: `${node.features.length} px`, kind: "small" }];
+  const names = node.features.map((j) => shortName(data.names[j]));
+  if (n === 1) return [bold(`sum ${limit}`, names.join(", "))];
+  const shownNames = names.slice(0, n - 1).map((name, i) => ({
+    text: name, numbers: signedNumber(shown(node, i)), kind: effect(node, i) > 0 ? "name plus" : "name minus",
+  }));
+  return [...shownNames, bold(limitText(node, shownNames.length))];
+}
