@@ -3,7 +3,7 @@
 
 const LEGIBLE = 0.96; // scale from which the smallest text, of 10.5 pixels, is legible
 const DOWN = { name: "down" };
-const SMALLEST = { column: { image: 112, words: 140, bars: 140 }[data.kind], box: 34, line: 24, list: 200 };
+const SMALLEST = { column: { image: 112, words: 140, bars: 140 }[data.kind], box: 34, line: 24, list: 170 };
 const MOST_WIDE = { across: 240, list: 400 };
 const APART = { across: 8, list: 4 }; // between nodes below each other
 const WIDER = 24; // by how much leaves in columns are wider than tests
@@ -12,7 +12,7 @@ const INDENT = 24; // of a level in a list
 const ROW = 15; // height of a line of text in a small node
 let form = DOWN;
 
-// The form {name, width, height} in which the open nodes are legible on a sheet; null without any.
+// The form {name, width, height, nLevels} in which the open nodes are legible on a sheet; null without any.
 function formFor({ width, height }) {
   const order = visibleNodes();
   const down = layoutDown();
@@ -30,20 +30,25 @@ function formFor({ width, height }) {
   const name = Object.keys(boxes).find((one) => isLegible[one](boxes[one]));
   if (!name) return null;
   const [w, h] = boxes[name];
-  return { name, width: Math.min(w, MOST_WIDE[name]), height: Math.min(h, tallest) };
+  return { name, width: Math.min(w, MOST_WIDE[name]), height: Math.min(h, tallest), nLevels };
 }
 
-// Opens all nodes below the root in the form that shows them, or as many as are legible downwards.
+// Opens all nodes below the root, or else as many as a form can show.
 function openLegibly() {
-  form = DOWN;
+  const { width, height } = stageSize();
+  const inList = ((height - 2 * MARGIN) / (SMALLEST.line + APART.list) + 1) / 2; // ends of a list
+  const least = Math.max(2, Math.floor(width / ((WIDTH + GAP) * READABLE)));
   openAll();
-  const found = formFor(stageSize());
-  if (found) form = found;
-  else openSome(Math.max(2, Math.floor(stageSize().width / ((WIDTH + GAP) * READABLE))));
+  let found = formFor({ width, height });
+  for (let most = Math.floor(Math.max(least, inList)); !found && most >= least; most -= 1) {
+    openSome(most);
+    found = formFor({ width, height });
+  }
+  form = found || DOWN;
 }
 
 // Boxes of small nodes. In columns, a parent stands in the middle beside its children.
-function layoutSmall({ name, width, height }) {
+function layoutSmall({ name, width, height, nLevels }) {
   const order = visibleNodes();
   const lines = new Map();
   if (name === "list") order.forEach((node, i) => lines.set(node.id, i));
@@ -55,10 +60,11 @@ function layoutSmall({ name, width, height }) {
     }
   }
   const step = name === "list" ? INDENT : width + BESIDE;
-  const deepest = Math.max(...order.map(({ depth }) => depth));
   const boxes = new Map(order.map(({ id, depth, isLeaf }) => {
-    const left = MARGIN + (depth - nodeOf(state.root).depth) * step;
-    const own = width + (name === "list" ? (deepest - depth) * INDENT : isLeaf ? WIDER : 0);
+    const level = depth - nodeOf(state.root).depth;
+    const left = MARGIN + level * step;
+    const shared = Math.max(100, width + (nLevels - 1 - level) * INDENT); // up to the right end
+    const own = name === "list" ? shared : width + (isLeaf ? WIDER : 0);
     return [id, { x: left + own / 2, y: MARGIN + lines.get(id) * (height + APART[name]), width: own, height }];
   }));
   const most = (end) => Math.max(...[...boxes.values()].map(end));
@@ -116,10 +122,10 @@ function drawSmall(group, node) {
 function smallLeaf(node, room, n) {
   const share = node.count === null ? "" : percent(node.share);
   const { name } = clusterOf(node.cluster);
-  const end = n === 1 ? share : "";
-  const free = room - 12 - (end ? widthOf(end, 11) + 8 : 0);
-  const lines = [{ text: fitted(name, free, 12, "600"), isName: true, end }];
   const long = `${node.size} · ${share}`;
+  const free = (text) => room - 12 - (text ? widthOf(text, 11) + 8 : 0);
+  const end = n > 1 ? "" : widthOf(name, 12, "600") < free(long) ? long : share;
+  const lines = [{ text: fitted(name, free(end), 12, "600"), isName: true, end }];
   if (share && n > 1) lines.push({ numbers: widthOf(long, 11) <= room ? long : share, kind: "small" });
   for (const [c, part] of classesOf(node).slice(0, 1)) {
     lines.push({ text: `${data.classes[c]}:`, numbers: `${Math.round(100 * part)} %`, kind: "name" });
@@ -142,6 +148,7 @@ function smallTest(node, room, n) {
       : [/^[<>≤≥] /.test(rest) ? bold(rest, shortName(name)) : bold("", node.test.left)];
   }
   const limit = `≤ ${minus(node.limit)}`;
+  if (data.kind === "image" && n === 1) return [bold(limitText(node))];
   if (data.kind === "image") return [bold(limit), { numbers: `${node.features.length} px`, kind: "small" }];
   const names = node.features.map((j) => shortName(data.names[j]));
   if (n === 1) return [bold(`sum ${limit}`, names.join(", "))];
