@@ -20,7 +20,7 @@ _HOW_TO_READ = (
     "Dots are rows, in the colour of the nearest free centre. Crosses are centres. Regions have "
     "the colours of their clusters."
 )
-_TINT = 0.4  # share of the colour of the cluster in the colour of its region; the rest is white
+_TINT = 0.55  # share of the colour of the cluster in the colour of its region; the rest is white
 
 
 def plot_regions(model, X, *, axes=None, title=None):

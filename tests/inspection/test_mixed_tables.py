@@ -359,7 +359,7 @@ def test_leaves_show_categories_as_shares(is_sparse):
                 assert each.share == f"{shown[0]} (overall {shown[1]})"
         for each in (one for one in found[:3] if one.share is not None):
             assert {each.name, each.share} <= drawn
-            assert each.share in page
+            assert each.text in page
     assert any("overall" in text for text in drawn)
 
 

@@ -252,7 +252,7 @@ def test_the_first_view_shows_the_tree_legibly(browser, views, name, size):
     file, tree = views[name]
     page = Page(browser, file, size)
     n_open = len(page.nodes())
-    assert n_open == tree.n_nodes if name != "wide" else 15 < n_open < tree.n_nodes
+    assert n_open == tree.n_nodes if name != "wide" else 10 < n_open < tree.n_nodes
     read = """const stage = document.getElementById('stage').getBoundingClientRect();
         const scale = document.getElementById('world').getCTM().a, out = [], sizes = [];
         const right = Math.min(stage.right, innerWidth);

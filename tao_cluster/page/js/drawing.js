@@ -29,11 +29,11 @@ function edge(node, child, isOn) {
 
 function foldButton(node) {
   const box = place.boxes.get(node.id);
-  const [x, y] = form === DOWN ? [0, box.height] : [box.width / 2, box.height / 2];
-  const reach = form === DOWN ? [-14, 34] : [-box.height / 2, box.height];
   const isOpen = !isFolded(node);
   const label = isOpen ? "−" : `+ ${node.nLeaves}`;
   const width = isOpen ? 26 : 22 + widthOf(label, 12, "600");
+  const [x, y] = form === DOWN ? [0, box.height] : [(box.width - width) / 2 + 13, box.height / 2];
+  const reach = form === DOWN ? [-14, 34] : [-box.height / 2, box.height];
   return svg("g", { class: "toggle", "data-toggle": node.id, transform: `translate(${x},${y})` }, [
     svg("rect", { class: "reach", x: -width / 2 - 6, y: reach[0], width: width + 12, height: reach[1] }),
     svg("rect", { class: "knob", x: -width / 2, y: -9, width, height: 18, rx: 9 }),
