@@ -61,16 +61,20 @@ def to_html(
 
     The page is one HTML file that loads nothing from elsewhere.
 
+    - The first view shows the whole tree in text of at least 10 pixels, on a screen of 1280 x 720
+      pixels as on a phone. If it does not fit downwards, it is drawn in columns or as an indented
+      list. Of a tree that is too large for these, the parts with most rows are open.
     - Tests show their largest weights. Leaves show the mean of their rows, as pictures, words or
-      bars. A panel lists everything about the selected node.
+      values in the units of the columns. A panel lists everything about the selected node, and the
+      sentence of :func:`tao_cluster.describe` about its cluster unless the features are pixels.
     - For a selected test, the panel draws the values that it compares, in the colours of the
       clusters: a histogram of the tested column or of the weighted sum, bars for the levels of a
       categorical column, or for two features a scatter plot with the line of the test.
     - The tree can be moved, zoomed, folded and searched by mouse, touch and keys; ``?`` lists the
       keys. A slider selects the tree if there are several.
     - The decision path of a row is shown test by test, with the arithmetic of `predict`.
-    - The page has a light and a dark style. A tree that is too large to be readable on one sheet is
-      printed in parts, on several sheets.
+    - The page has a light and a dark style. The open nodes are printed on one sheet of A4 in
+      landscape format, or in parts on several sheets if they would not be readable on one.
 
     The page has a bounded size. Of the rows of X it stores the values of at most 1000 rows, in
     about 130 000 characters, and the first row of each leaf. The drawings of tests use a sample of

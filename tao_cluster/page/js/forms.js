@@ -3,8 +3,8 @@
 
 const LEGIBLE = 0.96; // scale from which the smallest text, of 10.5 pixels, is legible
 const DOWN = { name: "down" };
-const SMALLEST = { column: { image: 112, words: 140, bars: 140 }[data.kind], box: 34, line: 24, list: 170 };
-const MOST_WIDE = { across: 240, list: 400 };
+const SMALLEST = { across: [data.kind === "image" ? 112 : 140, 34], list: [170, 24] }; // width, height
+const LARGEST = { across: 240, list: 400 }; // width
 const APART = { across: 8, list: 4 }; // between nodes below each other
 const WIDER = 24; // by how much leaves in columns are wider than tests
 const BESIDE = 28; // between columns, for edges and their signs
@@ -25,18 +25,16 @@ function formFor({ width, height }) {
     across: [(wide - WIDER + BESIDE) / nLevels - BESIDE, high / nEnds - APART.across],
     list: [wide - INDENT * (nLevels - 1) - 12, high / order.length - APART.list],
   };
-  const isLegible = { across: ([w, h]) => w >= SMALLEST.column && h >= SMALLEST.box,
-    list: ([w, h]) => w >= SMALLEST.list && h >= SMALLEST.line };
-  const name = Object.keys(boxes).find((one) => isLegible[one](boxes[one]));
+  const name = Object.keys(boxes).find((one) => boxes[one].every((size, i) => size >= SMALLEST[one][i]));
   if (!name) return null;
   const [w, h] = boxes[name];
-  return { name, width: Math.min(w, MOST_WIDE[name]), height: Math.min(h, tallest), nLevels };
+  return { name, width: Math.min(w, LARGEST[name]), height: Math.min(h, tallest), nLevels };
 }
 
 // Opens all nodes below the root, or else as many as a form can show.
 function openLegibly() {
   const { width, height } = stageSize();
-  const inList = ((height - 2 * MARGIN) / (SMALLEST.line + APART.list) + 1) / 2; // ends of a list
+  const inList = ((height - 2 * MARGIN) / (SMALLEST.list[1] + APART.list) + 1) / 2; // ends of a list
   const least = Math.max(2, Math.floor(width / ((WIDTH + GAP) * READABLE)));
   openAll();
   let found = formFor({ width, height });
@@ -50,21 +48,16 @@ function openLegibly() {
 // Boxes of small nodes. In columns, a parent stands in the middle beside its children.
 function layoutSmall({ name, width, height, nLevels }) {
   const order = visibleNodes();
-  const lines = new Map();
-  if (name === "list") order.forEach((node, i) => lines.set(node.id, i));
-  else {
-    order.filter((node) => !childrenOf(node).length).forEach((node, i) => lines.set(node.id, i));
-    for (const node of [...order].reverse()) {
-      const [a, b] = childrenOf(node).map((child) => lines.get(child));
-      if (a !== undefined) lines.set(node.id, (a + b) / 2);
-    }
+  const inLine = name === "list" ? order : order.filter((node) => !childrenOf(node).length);
+  const lines = new Map(inLine.map(({ id }, i) => [id, i]));
+  for (const { id, children } of [...order].reverse()) {
+    if (!lines.has(id)) lines.set(id, (lines.get(children[0]) + lines.get(children[1])) / 2);
   }
   const step = name === "list" ? INDENT : width + BESIDE;
   const boxes = new Map(order.map(({ id, depth, isLeaf }) => {
     const level = depth - nodeOf(state.root).depth;
     const left = MARGIN + level * step;
-    const shared = Math.max(100, width + (nLevels - 1 - level) * INDENT); // up to the right end
-    const own = name === "list" ? shared : width + (isLeaf ? WIDER : 0);
+    const own = name === "list" ? Math.max(100, width + (nLevels - 1 - level) * INDENT) : width + (isLeaf ? WIDER : 0);
     return [id, { x: left + own / 2, y: MARGIN + lines.get(id) * (height + APART[name]), width: own, height }];
   }));
   const most = (end) => Math.max(...[...boxes.values()].map(end));
@@ -122,7 +115,7 @@ function drawSmall(group, node) {
 function smallLeaf(node, room, n) {
   const share = node.count === null ? "" : percent(node.share);
   const { name } = clusterOf(node.cluster);
-  const long = `${node.size} · ${share}`;
+  const long = share && `${node.size} · ${share}`;
   const free = (text) => room - 12 - (text ? widthOf(text, 11) + 8 : 0);
   const end = n > 1 ? "" : widthOf(name, 12, "600") < free(long) ? long : share;
   const lines = [{ text: fitted(name, free(end), 12, "600"), isName: true, end }];
@@ -152,8 +145,7 @@ function smallTest(node, room, n) {
   if (data.kind === "image") return [bold(limit), { numbers: `${node.features.length} px`, kind: "small" }];
   const names = node.features.map((j) => shortName(data.names[j]));
   if (n === 1) return [bold(`sum ${limit}`, names.join(", "))];
-  const shownNames = names.slice(0, n - 1).map((name, i) => ({
-    text: name, numbers: signedNumber(shown(node, i)), kind: effect(node, i) > 0 ? "name plus" : "name minus",
-  }));
-  return [...shownNames, bold(limitText(node, shownNames.length))];
+  const kind = (i) => (effect(node, i) > 0 ? "name plus" : "name minus");
+  const terms = names.slice(0, n - 1).map((text, i) => ({ text, numbers: signedNumber(shown(node, i)), kind: kind(i) }));
+  return [...terms, bold(limitText(node, terms.length))];
 }
