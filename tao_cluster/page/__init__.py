@@ -10,6 +10,7 @@ import numpy as np
 
 from ..columns.names import printable
 from ..columns.view import shown
+from ..description import describe
 from ..inspection.rows import Rows
 from ..report import report
 from ..tree import tree_of
@@ -19,13 +20,23 @@ __all__ = ["Page", "to_frame", "to_html"]
 
 # The scripts run in this order and share one scope.
 _SCRIPTS: tuple[str, ...] = ("data", "arithmetic", "state", "layout", "elements", "glyphs")
-_SCRIPTS += ("drawing", "viewport", "paper", "charts", "details", "trace", "table", "typing")
+_SCRIPTS += (
+    "forms",
+    "drawing",
+    "viewport",
+    "paper",
+    "charts",
+    "details",
+    "trace",
+    "table",
+    "typing",
+)
 _SCRIPTS += ("keys", "main")
 _MEANS = {
     "image": "Leaves show the mean of their rows; tests show it in pale grey below the weights.",
     "words": "Leaves show the words of largest mean.",
-    "bars": "Leaves show how far their means are from those of all rows, in standard deviations; "
-    "for categories their share of the rows (and of all rows).",
+    "bars": "Leaves show their means or shares (and those of all rows), and as bars how far these "
+    "are apart in standard deviations.",
 }
 _FRAME = (
     '<iframe srcdoc="{}" sandbox="allow-scripts" title="tree" loading="lazy" '
@@ -50,16 +61,20 @@ def to_html(
 
     The page is one HTML file that loads nothing from elsewhere.
 
+    - The first view shows the whole tree in text of at least 10 pixels, on a screen of 1280 x 720
+      pixels as on a phone. If it does not fit downwards, it is drawn in columns or as an indented
+      list. Of a tree that is too large for these, the parts with most rows are open.
     - Tests show their largest weights. Leaves show the mean of their rows, as pictures, words or
-      bars. A panel lists everything about the selected node.
+      values in the units of the columns. A panel lists everything about the selected node, and the
+      sentence of :func:`tao_cluster.describe` about its cluster unless the features are pixels.
     - For a selected test, the panel draws the values that it compares, in the colours of the
       clusters: a histogram of the tested column or of the weighted sum, bars for the levels of a
       categorical column, or for two features a scatter plot with the line of the test.
     - The tree can be moved, zoomed, folded and searched by mouse, touch and keys; ``?`` lists the
       keys. A slider selects the tree if there are several.
     - The decision path of a row is shown test by test, with the arithmetic of `predict`.
-    - The page has a light and a dark style. A tree that is too large to be readable on one sheet is
-      printed in parts, on several sheets.
+    - The page has a light and a dark style. The open nodes are printed on one sheet of A4 in
+      landscape format, or in parts on several sheets if they would not be readable on one.
 
     The page has a bounded size. Of the rows of X it stores the values of at most 1000 rows, in
     about 130 000 characters, and the first row of each leaf. The drawings of tests use a sample of
@@ -116,7 +131,7 @@ def to_html(
     if not models:
         raise ValueError("models is empty; give at least one fitted model or Tree.")
     views = [shown(model, feature_names, X) for model in models]
-    models, names = [view for view, _ in views], views[0][1]
+    given, models, names = models, [view for view, _ in views], views[0][1]
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     reports = [report(model, X, **options) for model in models]
     trees = [tree_of(model) for model in models]
@@ -124,6 +139,11 @@ def to_html(
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = [Rows.from_data(model, X, y, class_names, weight) for model in models]
     data = packed(reports, trees, names, rows, image_shape=image_shape, scaled=scaled)
+    if X is not None and data["kind"] != "image":  # features of an image are pixels
+        for model, own in zip(given, data["models"], strict=True):
+            options = {"feature_names": feature_names, "sample_weight": sample_weight}
+            for segment in describe(model, X, **options).segments:
+                own["clusters"][segment.number]["sentence"] = segment.sentence
     page = Template(_part("page.html")).substitute(
         title=html.escape(page_title),
         style=_part("page.css"),

@@ -120,8 +120,8 @@ def _model(facts, rows, tops, drawn, place):
     for node, sample in drawn.items():
         nodes[node]["sample"] = sample
     clusters = []
-    for k, part in enumerate(facts["clusters"]):
-        color = cluster_color(k)
+    for part in facts["clusters"]:
+        color = cluster_color(part["cluster"], part["name"])
         shades = {"color": hex_color(color), "ink": text_color(color)}
         clusters.append({"name": part["name"], **shades})
     is_weighted = facts["summary"]["weight"] is not None
@@ -206,8 +206,8 @@ def _top(kind, rows, leaf, names):
     """Return what the page shows of the mean row of a leaf, as a dict.
 
     For the kind "image", these are the pixels. For "words", these are the features with the largest
-    means. Otherwise, these are the features whose means differ most from those of all rows; for
-    categories with their names and the text of their shares.
+    means. Otherwise, these are the features whose means differ most from those of all rows, with
+    the text of both means, and with names where these differ from those in sums.
     """
     if kind == "image":  # one byte per pixel, from the smallest to the largest value of X
         low, high = rows.limits
@@ -217,17 +217,14 @@ def _top(kind, rows, leaf, names):
         most, means = rows.words(leaf, _MOST_AT_LEAF)
         return {"of": most, "values": _shorts(means)}
     found = rows.differences(leaf, _MOST_AT_LEAF, names)
-    shares = [
-        None
-        if each.share is None
-        else {"name": each.name, "text": each.share, "overall": each.overall}
-        for each in found
+    written = [
+        None if each.name == factor_name(names[each.feature]) else each.name for each in found
     ]
     return {
         "of": np.array([each.feature for each in found]),
         "values": _shorts(each.deviation for each in found),
-        "means": _shorts(each.mean for each in found),
-    } | ({"shares": shares} if any(shares) else {})
+        "texts": [each.text for each in found],
+    } | ({"names": written} if any(written) else {})
 
 
 # ---------------------------------------------------------------- rows

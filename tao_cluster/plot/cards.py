@@ -13,7 +13,6 @@ _TITLE, _BOLD = 10, 1.12  # size of the title in points, width of bold text besi
 _LONGEST = 3.0  # standard deviations
 _MOST_LINES = 14  # of a rule
 _MORE = "… and further conditions, which the text has."
-_NOISE = (0.6, 0.6, 0.6)
 _NOTE = (
     "Bars: difference of the mean from that of all rows, in standard deviations of all rows (at "
     "most 3 are drawn). Numbers: mean (mean of all rows)."
@@ -113,7 +112,7 @@ def _wrapped(card, wide):
 
 def _draw(ax, box, card, lines, bars, longest):
     """Draw a card: its heading on the colour of the cluster, its lines and its bars."""
-    color = cluster_color(card.number) if card.number >= 0 else _NOISE
+    color = cluster_color(card.number)
     head, ink = box.part(0, _HEAD), text_color(color)
     head.frame(ax, color=color, fill=color, zorder=1)
     box.frame(ax, color=tint(color, 0.8), zorder=2)

@@ -280,7 +280,7 @@ class _Tests:
         here = np.unique(np.concatenate([view.here() for view in views]))
         clusters, counts = np.unique(self.rows.clusters[here], return_counts=True)
         entries = [
-            Patch(color=cluster_color(k), label=self._label(k, n, counted))
+            Patch(color=cluster_color(k, self.labels[k]), label=self._label(k, n, counted))
             for k, n in zip(clusters.tolist(), counts.tolist(), strict=True)
         ]
         entries.append(Patch(facecolor=SHADE, label="rows here go left"))
@@ -330,7 +330,7 @@ def _draw_histogram(ax, view, width):
     low, high = stacks.edges[[0, -1]]
     ax.axvspan(*stacks.left_range, color=SHADE, linewidth=0, zorder=0)
     for cluster, base, top in stacks.steps():
-        color = cluster_color(cluster)
+        color = cluster_color(cluster, view.labels[cluster])
         ax.stairs(top, stacks.edges, baseline=base, fill=True, color=color, zorder=2)
     threshold = next(x for x in stacks.left_range if low < x < high)
     ax.axvline(threshold, color="black", linewidth=1.2, zorder=3)
@@ -398,9 +398,9 @@ def _draw_plane(ax, view, width):
     if signed.min() < 0 < signed.max():
         ax.contourf(*limits, signed, levels=[signed.min() - 1.0, 0.0], colors=[SHADE], zorder=0)
         ax.contour(*limits, signed, levels=[0.0], colors="black", linewidths=1.2, zorder=1.5)
-    colors = np.array([cluster_color(k) for k in range(view.tree.leaf_label.max() + 1)])
+    colors = [cluster_color(k, view.labels[k]) for k in clusters]
     look = {"s": 12, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.9, "zorder": 2}
-    ax.scatter(*points.T, c=colors[clusters], **look)
+    ax.scatter(*points.T, c=colors, **look)
     ax.grid(visible=False)
     for axis, term, length in ((ax.xaxis, terms[0], width), (ax.yaxis, terms[1], 2.2)):
         _label_axis(axis, view, term, length)

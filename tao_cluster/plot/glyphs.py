@@ -517,7 +517,7 @@ class LeafView:
     @property
     def color(self):
         """Colour of the cluster."""
-        return cluster_color(self.label)
+        return cluster_color(self.label, self.name)
 
     @property
     def mean(self):

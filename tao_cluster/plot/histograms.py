@@ -159,7 +159,7 @@ class Projection:
         below = text_height + LINE + 0.06
         plot = box.part(0.05, box.height - 0.05 - below, margin=0.08)
         stacks = stacks_of(split, self.n_bins)
-        _draw_stacks(ax, plot, stacks)
+        _draw_stacks(ax, plot, stacks, split.labels)
         axis = box.part(box.height - below + 0.01, LINE, margin=0.04)
         if stacks.ticks:
             _write_levels(ax, plot, axis, stacks)
@@ -178,7 +178,7 @@ class Projection:
         return self.leaves.draw_leaf(ax, box, leaf)
 
 
-def _draw_stacks(ax, box, stacks):
+def _draw_stacks(ax, box, stacks, labels):
     """Draw stacked bars into a box, with the grey side and the line of the threshold."""
     low, high = stacks.edges[[0, -1]]
     scale = box.width / (high - low)
@@ -187,7 +187,8 @@ def _draw_stacks(ax, box, stacks):
     unit = 0.97 * box.height / (stacks.heights.sum(axis=0).max(initial=0) or 1)
     places = box.left + (stacks.edges - low) * scale
     for cluster, base, top in stacks.steps(unit):
-        style = {"facecolor": cluster_color(cluster), "fill": True, "linewidth": 0, "zorder": 4}
+        color = cluster_color(cluster, labels[cluster])
+        style = {"facecolor": color, "fill": True, "linewidth": 0, "zorder": 4}
         patch = StepPatch(box.bottom + top, places, baseline=box.bottom + base, **style)
         ax.add_artist(patch)
     bottom = [box.bottom, box.bottom]

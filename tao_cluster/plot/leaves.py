@@ -134,12 +134,13 @@ def _draw_histogram(ax, box, leaf):
     _draw_shares(ax, box, shares / (shares.sum() or 1.0), 0.08)
 
 
-def _draw_shares(ax, box, shares, height, zorder=2):
+def _draw_shares(ax, box, shares, height, zorder=2, names=None):
     """Draw the shares of the clusters as one strip in their colours."""
     widths = shares * box.width
     starts = box.left + np.cumsum(widths) - widths
     for label in np.flatnonzero(widths):
-        box.bar(ax, starts[label], widths[label], height, cluster_color(label), zorder)
+        color = cluster_color(label, names and names[label])
+        box.bar(ax, starts[label], widths[label], height, color, zorder)
 
 
 def _draw_name(labels, pad, inset, ax, box, leaf):
@@ -215,12 +216,13 @@ class Subtree(NamedTuple):
     def draw(self, ax, box):
         """Draw the summary into a box."""
         box.frame(ax, rounded=True, fill="0.97", color="0.6")
-        _draw_shares(ax, box.part(0.05, 0.11, margin=0.06), self.shares, 0.11, zorder=4)
+        strip = box.part(0.05, 0.11, margin=0.06)
+        _draw_shares(ax, strip, self.shares, 0.11, 4, self.names)
         present = np.argsort(-self.shares, kind="stable")[: np.count_nonzero(self.shares)]
         line = box.part(0.19, _LINE, margin=0.06)
         for label in present[:_MOST_CLUSTERS]:
             percent = f"{100 * self.shares[label]:.0f} %"
-            line.bar(ax, line.left, 0.07, 0.07, cluster_color(label), zorder=4)
+            line.bar(ax, line.left, 0.07, 0.07, cluster_color(label, self.names[label]), zorder=4)
             line.write(ax, percent, 5.8, x=line.right, ha="right", color="0.3")
             max_width = line.width - 0.37
             name = self.names[label]

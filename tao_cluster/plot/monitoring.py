@@ -30,7 +30,7 @@ def plot_monitor(segments, indices, limits, title):
     with drawn_with(STYLE):
         size = (_WIDTH, 0.9 + _LINE * max(len(bars), 1.4 * len(segments), 6))
         figure, axes = plt.subplots(1, 2, figsize=size, dpi=_DPI, layout="constrained")
-        colors = [cluster_color(i) for i in range(len(segments))]
+        colors = [cluster_color(i, name) for i, name in enumerate(segments.index)]
         for shift, when, alpha in ((-0.2, "then", 0.45), (0.2, "now", 1.0)):
             places = [i + shift for i in range(len(segments))]
             shares = 100 * segments[f"share_{when}"]

@@ -20,7 +20,7 @@ _HOW_TO_READ = (
     "Dots are rows, in the colour of the nearest free centre. Crosses are centres. Regions have "
     "the colours of their clusters."
 )
-_TINT = 0.4  # share of the colour of the cluster in the colour of its region; the rest is white
+_TINT = 0.55  # share of the colour of the cluster in the colour of its region; the rest is white
 
 
 def plot_regions(model, X, *, axes=None, title=None):
@@ -122,8 +122,8 @@ def _check_plane(model, tree, X):
 
 def _draw_regions(ax, sides, cluster, region, n_clusters):
     shape = (_RESOLUTION, _RESOLUTION)
-    colors = [tint(cluster_color(k), _TINT) for k in range(n_clusters)]
-    style = {"cmap": ListedColormap(colors), "vmin": -0.5, "vmax": n_clusters - 0.5}
+    colors = [tint(cluster_color(k), _TINT) for k in range(-1, n_clusters)]
+    style = {"cmap": ListedColormap(colors), "vmin": -1.5, "vmax": n_clusters - 0.5}
     ax.pcolormesh(*sides, cluster.reshape(shape), rasterized=True, **style)
     region = region.reshape(shape)
     border = np.zeros(shape, dtype=bool)

@@ -19,6 +19,11 @@ DEFICIENCIES = {
         [0.280085, 0.672501, 0.047413],
         [-0.011820, 0.042940, 0.968881],
     ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
 }
 
 
@@ -28,7 +33,7 @@ def oklab(rgb, deficiency=None):
     Parameters
     ----------
     rgb : float array of shape (..., 3), 0 to 1
-    deficiency : {"protanopia", "deuteranopia"}, optional
+    deficiency : {"protanopia", "deuteranopia", "tritanopia"}, optional
         Of the eyes to which they look so.
     """
     light = linear(rgb)

@@ -17,11 +17,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExKMC
-from tao_cluster import DirectForm, TAOClustering, Tree, tao_path
+from tao_cluster import DirectForm, TAOClustering, Tree, describe, monitor, refit, tao_path
 from tao_cluster.columns import Indicator
 from tao_cluster.inspection.palette import text_color
+from tao_cluster.objectives.trimmed import Trimmed
 from tao_cluster.page import to_frame, to_html
-from tao_cluster.plot import cluster_color
+from tao_cluster.plot import cluster_color, plot_tree
+from tao_cluster.report import cluster_names
 
 
 def data_of(page):
@@ -424,23 +426,51 @@ def test_colours_of_the_style_have_enough_contrast(scheme):
         assert min(found.values()) >= least, found
 
 
-def test_ten_colours_are_distinct_with_every_kind_of_vision():
-    colors = np.array([cluster_color(label) for label in range(10)])
-    for sight, least in ((None, 0.19), *((name, 0.13) for name in DEFICIENCIES)):
-        places = oklab(colors, sight)
-        distances = np.linalg.norm(places[:, None] - places, axis=2) + np.eye(10)
+def test_clusters_are_distinct_with_every_kind_of_vision():
+    """In normal vision up to 36, with each deficiency up to 12, and none is as grey as -1."""
+    colors = np.array([cluster_color(label) for label in range(-1, 36)])
+    for sight, n, least in (
+        (None, 12, 0.12),
+        (None, 36, 0.04),
+        *((s, 12, 0.07) for s in DEFICIENCIES),
+    ):
+        places = oklab(colors[1 : n + 1], sight)
+        distances = np.linalg.norm(places[:, None] - places, axis=2) + np.eye(n)
         assert distances.min() > least, sight
+        assert np.linalg.norm(places[:12] - oklab(colors[0], sight), axis=1).min() > 0.039, sight
+    lightness, *sides = oklab(colors[1:13]).T
+    assert 0.6 < lightness.min() + 0.005 < lightness.max() < 0.85  # even
+    assert np.hypot(*sides).max() < 0.135  # calm
+    assert cluster_color(36) == cluster_color(0)
 
 
 def test_names_are_read_on_every_colour():
-    for label in range(64):
-        color = cluster_color(label)
-        ink = {"white": 1.0, "black": 0.0}[text_color(color)]
-        dark, light = sorted([luminance(color), ink])
+    for label in range(-1, 36):
+        color, expected = cluster_color(label), "white" if 12 <= label < 24 else "black"
+        assert text_color(color) == expected
+        dark, light = sorted([luminance(color), {"white": 1.0, "black": 0.0}[expected]])
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
-def test_the_page_has_the_colours_of_the_pictures():
-    clusters = data_of(to_html(TAOClustering(3, random_state=0).fit(load_wine().data)))["models"][0]
-    expected = [to_hex(cluster_color(k)) for k in range(3)]
-    assert [part["color"] for part in clusters["clusters"]] == expected
+def test_a_cluster_has_one_colour_in_all_pictures_and_after_a_refit():
+    X = load_wine(as_frame=True).data
+    objective = Trimmed("kmeans", share=0.1)
+    model = TAOClustering(3, objective=objective, standardize=True, random_state=0).fit(X)
+    model.name_clusters({0: "light", 1: "rich"})
+    numbers = dict(zip(cluster_names(model), [0, 1, 2, -1], strict=True))
+    expected = {name: to_hex(cluster_color(number)) for name, number in numbers.items()}
+    for one in (model, refit(model, X[::2])):
+        clusters = data_of(to_html(one))["models"][0]["clusters"]
+        assert {part["name"]: part["color"] for part in clusters} == expected
+    for ax in (plot_tree(model, X), describe(model, X).plot().axes[0]):
+        names = [text for text in ax.texts if text.get_text().split("\n")[0] in expected]
+        assert len(names) >= 4
+        for text in names:
+            color = expected[text.get_text().split("\n")[0]]
+            behind = text.get_bbox_patch()
+            assert behind is None or to_hex(behind.get_facecolor()) == color
+            assert color in {
+                to_hex(patch.get_facecolor()) for patch in [*ax.patches, behind] if patch
+            }
+    bars = monitor(model, X[::2], X[1::2]).plot()[0].patches
+    assert [to_hex(bar.get_facecolor()) for bar in bars[4:8]] == list(expected.values())

@@ -311,6 +311,8 @@ def test_a_printed_page_is_one_sheet(desk):
     before = desk.box('[data-node="0"] .box')
     sheet = base64.b64decode(desk.devtools("Page.printToPDF", preferCSSPageSize=True)["data"])
     assert len(re.findall(rb"/Type\s*/Page\b", sheet)) == 1
+    width, height = map(float, re.search(rb"/MediaBox \[0 0 (\S+) (\S+)\]", sheet).groups())
+    assert (width, height) == pytest.approx((842, 595), abs=1)  # A4 landscape, in points
     assert desk.box('[data-node="0"] .box') == pytest.approx(before)
 
 

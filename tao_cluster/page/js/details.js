@@ -151,7 +151,8 @@ const shareLine = (k, share) => barRow(
 // ---------------------------------------------------------------- leaves
 
 function leafDetails(node) {
-  const parts = [];
+  const { sentence } = clusterOf(node.cluster);
+  const parts = sentence ? [html("p", { class: "sentence" }, sentence)] : [];
   if (nRows) {
     const show = () => { byId("find").value = `leaf ${node.id}`; listRows(); showTab("row"); };
     parts.push(html("p", { class: "acts" }, button("rows of this leaf", show, "rows")));
@@ -179,12 +180,10 @@ function mean(node) {
   const isBars = data.kind === "bars";
   const lines = node.top.of.map((j, i) => {
     const value = node.top.values[i];
-    const share = shareOf(node, i);
-    if (share) return barRow(share.name, share.text, node.top.means[i], color);
-    const text = isBars ? `${number(node.top.means[i])} (${signedNumber(value)} sd)` : number(value);
-    return barRow(data.names[j], text, value / most, color);
+    const text = isBars ? node.top.texts[i] : number(value);
+    return barRow(topName(node, i), text, value / most, color);
   });
-  return section(isBars ? "Means, and their distance from the means of all rows" : "Words with the largest mean", table(lines));
+  return section(isBars ? "Means (and those of all rows); bars show their distance in standard deviations" : "Words with the largest mean", table(lines));
 }
 
 // The tests that lead to a leaf.

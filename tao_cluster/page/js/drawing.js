@@ -2,7 +2,7 @@
 
 let place = null; // the layout that is drawn
 
-const nodeHeight = (node) => (node.isLeaf ? leafHeight() : testHeight());
+const layout = () => (form === DOWN ? layoutDown() : layoutSmall(form));
 
 function describe(node) {
   const rows = node.count === null ? "" : `, ${node.size}`;
@@ -14,27 +14,28 @@ function describe(node) {
 
 function edge(node, child, isOn) {
   const [a, b] = [place.boxes.get(node.id), place.boxes.get(child.id)];
-  const [top, middle] = [a.y + a.height, b.y - 22];
-  const width = 1.2 + 10 * (child.share ?? 0.15);
+  const top = a.y + a.height;
+  const width = 1.2 + (form === DOWN ? 10 : 4) * (child.share ?? 0.15);
   const sign = (node.test ? node.test.signs : ["≤", ">"])[child.side];
   const shift = child.side === 0 ? -1 : 1;
   const bend = (top + b.y) / 2;
+  const line = form === DOWN ? { d: `M${a.x},${top} C${a.x},${bend} ${b.x},${bend} ${b.x},${b.y}`, x: b.x + shift * (width / 2 + 9), y: b.y - 8 }
+    : smallEdge(a, b, width, child.side);
   return [
-    svg("path", {
-      class: isOn ? "edge on" : "edge", "stroke-width": width,
-      d: `M${a.x},${top} C${a.x},${bend} ${b.x},${bend} ${b.x},${b.y}`,
-    }),
-    textAt(b.x + shift * (width / 2 + 9), middle + 14, sign, isOn ? "sign on" : "sign"),
+    svg("path", { class: isOn ? "edge on" : "edge", "stroke-width": width, d: line.d }),
+    textAt(line.x, line.y, sign, isOn ? "sign on" : "sign"),
   ];
 }
 
 function foldButton(node) {
-  const { height } = place.boxes.get(node.id);
+  const box = place.boxes.get(node.id);
   const isOpen = !isFolded(node);
   const label = isOpen ? "−" : `+ ${node.nLeaves}`;
   const width = isOpen ? 26 : 22 + widthOf(label, 12, "600");
-  return svg("g", { class: "toggle", "data-toggle": node.id, transform: `translate(0,${height})` }, [
-    svg("rect", { class: "reach", x: -width / 2 - 6, y: -14, width: width + 12, height: 34 }),
+  const [x, y] = form === DOWN ? [0, box.height] : [(box.width - width) / 2 + 13, box.height / 2];
+  const reach = form === DOWN ? [-14, 34] : [-box.height / 2, box.height];
+  return svg("g", { class: "toggle", "data-toggle": node.id, transform: `translate(${x},${y})` }, [
+    svg("rect", { class: "reach", x: -width / 2 - 6, y: reach[0], width: width + 12, height: reach[1] }),
     svg("rect", { class: "knob", x: -width / 2, y: -9, width, height: 18, rx: 9 }),
     textAt(0, 4.5, label, "sum"),
   ]);
@@ -60,7 +61,7 @@ function nodeGroup(node, isOn) {
     const inner = { x: 2 - width / 2, y: 2, width: width - 4, height: height - 4, rx: 6 };
     group.append(svg("rect", { ...inner, class: "ring", style: `stroke:${clusterOf(node.cluster).color}` }));
   }
-  (node.isLeaf ? drawLeaf : drawTest)(group, node);
+  (form === DOWN ? node.isLeaf ? drawLeaf : drawTest : drawSmall)(group, node);
   if (!node.isLeaf) group.append(foldButton(node));
   for (const part of group.children) part.setAttribute("aria-hidden", "true");
   group.prepend(svg("title", {}, describe(node))); // read by screen readers, and shown at the pointer
@@ -71,7 +72,7 @@ function nodeGroup(node, isOn) {
 function draw(fixed = null) {
   const before = place && place.boxes.has(fixed) ? screenOf(fixed) : null;
   const hadFocus = byId("world").contains(document.activeElement);
-  place = layout(WIDTH, nodeHeight);
+  place = layout();
   if (!place.boxes.has(state.at)) state.at = state.root;
   byId("world").replaceChildren(...drawn());
   if (before && place.boxes.has(fixed)) {
@@ -128,6 +129,7 @@ function drawCrumbs() {
 function focusOn(id) {
   state.root = id;
   state.at = id;
+  drawCrumbs(); // which limit the height of the stage
   openLegibly();
   draw();
   home();

@@ -8,6 +8,7 @@ const MOST_CLASSES = 3;
 const CHIP = 20; // height of the coloured name of a leaf, of one line
 const CHIP_LINE = 14; // height of its second line
 const STRIP = 7;
+const DIFFERENCE = 23; // height of a feature of a leaf with its bar
 const CONDITION = 13; // size of the text of a written test
 
 // ---------------------------------------------------------------- pictures
@@ -91,17 +92,15 @@ function rowUrl(key, row) {
   return imageUrl(`r${key}`, (j) => Array(3).fill(255 - Math.round((row[j] - low) * scale)));
 }
 
-function pictureBox(y) {
+// Draws a picture into a square whose top centre is (x, y), and returns its box.
+function drawPicture(group, url, y, side = SIDE, x = 0) {
   const [height, width] = data.image_shape;
-  const scale = SIDE / Math.max(height, width);
+  const scale = side / Math.max(height, width);
   const size = { width: width * scale, height: height * scale };
-  return { x: -size.width / 2, y: y + (SIDE - size.height) / 2, ...size };
-}
-
-function drawPicture(group, url, y) {
-  const box = pictureBox(y);
+  const box = { x: x - size.width / 2, y: y + (side - size.height) / 2, ...size };
   group.append(svg("image", { ...box, href: url, class: "pixels", preserveAspectRatio: "none" }));
   group.append(svg("rect", { ...box, class: "frame" }));
+  return box;
 }
 
 // ---------------------------------------------------------------- words and bars
@@ -110,9 +109,9 @@ const textAt = (x, y, content, kind, anchor = "middle") =>
   svg("text", { x, y, class: kind, "text-anchor": anchor }, content);
 
 // A text with numbers, which is made smaller where it is too wide, and never cut.
-function numbersAt(x, y, content, kind, room, size, anchor = "middle") {
+function numbersAt(x, y, content, kind, room, size, anchor = "middle", weight = "") {
   const text = textAt(x, y, content, kind, anchor);
-  const width = widthOf(content, size);
+  const width = widthOf(content, size, weight);
   if (width > room) text.style.fontSize = `${(size * room) / width}px`;
   return text;
 }
@@ -135,7 +134,7 @@ let barHeight = null;
 function barLine() {
   if (barHeight === null) {
     const drawn = data.models.flatMap((one) => one.nodes).flatMap((node) =>
-      [...node.features || [], ...(node.top && node.top.of) || []].slice(0, MOST_LINES));
+      (node.features || []).slice(0, MOST_LINES));
     const isLong = (j) => widthOf(shortName(data.names[j]), 11) > NAME_ROOM;
     barHeight = data.kind === "bars" && [...new Set(drawn)].some(isLong) ? 27 : LINE;
   }
@@ -154,34 +153,28 @@ function drawWords(group, y, features, values, kindOf) {
   });
 }
 
-// The name and the text of a category in a leaf, such as "84 % (overall 15 %)"; null for numbers.
-const shareOf = (node, i) => (node.top.shares ? node.top.shares[i] : null);
+// The name of a feature in a leaf; that of a category has its level.
+const topName = (node, i) => (node.top.names && node.top.names[i]) || data.names[node.top.of[i]];
 
-// A category of a leaf: a pale bar for its share of the rows, and a mark for its share overall. The
-// word "overall" is left out if the name would be cut otherwise.
-function drawShare(group, y, { name, text, overall }, share, color) {
-  const full = WIDTH - 12;
-  const height = barLine();
-  const bar = { x: -full / 2, y: y + 1, width: full * share, height: height - 2 };
-  const x = full * (overall - 0.5);
-  const freeBeside = (label) => (height > LINE ? full - 6 : full - 10 - widthOf(label, 10.5));
-  const label = widthOf(name, 11) <= freeBeside(text) ? text : text.replace("overall ", "");
-  const [first, last] = [y + LINE * 0.75, y + height - LINE * 0.25];
+// A feature of a leaf: its name, both means in its units, and below them a bar for their distance.
+function drawDifference(group, y, name, text, share, color) {
+  const half = WIDTH / 2 - 8;
+  const bar = { y: y + 15, width: Math.max(1, half * Math.abs(share)), height: 5 };
+  const free = 2 * half - Math.min(half * 1.3, widthOf(text, 10.5)) - 6;
   group.append(
-    svg("rect", { ...bar, class: "part", style: `fill:${color};fill-opacity:0.35` }),
-    svg("line", { x1: x, x2: x, y1: y + height - 5, y2: y + height - 1, class: "axis" }),
-    textAt(8 - WIDTH / 2, first, isolated(fitted(name, freeBeside(label), 11)), "name", "start"),
-    textAt(full / 2 - 2, last, label, "tiny", "end"),
+    textAt(-half, y + 11, isolated(fitted(shortName(name), free, 11)), "name", "start"),
+    numbersAt(half, y + 11, text, "tiny", half * 1.3, 10.5, "end"),
+    svg("rect", { ...bar, x: share > 0 ? 0 : -bar.width, class: "part", style: `fill:${color}` }),
+    svg("line", { x1: 0, x2: 0, y1: y + 13, y2: y + 22, class: "axis" }),
   );
 }
 
 // Names on the left, and bars from a zero line with their numbers on the other side of it.
-// `lines` are their lines below y.
-function drawBars(group, y, features, values, texts, colorOf, lines = [...features.keys()]) {
+function drawBars(group, y, features, values, texts, colorOf) {
   const zero = WIDTH / 2 - HALF - 7;
   const most = Math.max(...values.map(Math.abs), 1e-300);
   features.forEach((j, i) => {
-    const middle = y + barLine() * (lines[i] + 0.5);
+    const middle = y + barLine() * (i + 0.5);
     const ends = { x1: zero, x2: zero, y1: middle - barLine() / 2, y2: middle + barLine() / 2 };
     const width = Math.max(0.5, (HALF * Math.abs(values[i])) / most);
     const isRight = values[i] > 0;
@@ -204,10 +197,10 @@ function mostTerms() {
 }
 
 // The lines of a written test: the name of its column, and the rest; a long set of levels is wrapped.
-function conditionLines(node) {
+function conditionLines(node, room = WIDTH - 12, size = CONDITION) {
   const [name, rest] = node.test.lines;
-  const names = nameLines(shortName(name), WIDTH - 12, CONDITION, "600").map(isolated);
-  const lines = [...names, ...wrapped(rest, WIDTH - 12, CONDITION)];
+  const names = nameLines(shortName(name), room, size, "600").map(isolated);
+  const lines = [...names, ...wrapped(rest, room, size)];
   return lines.length <= MOST_LINES ? lines
     : [...lines.slice(0, MOST_LINES - 1), lines.slice(MOST_LINES - 1).join(" ")];
 }
@@ -273,17 +266,17 @@ function moreOf(n) {
 }
 
 // The last line of a test: the threshold of its sum, and the number of features that are not drawn.
-function limitText(node) {
+function limitText(node, drawn = termLines()) {
   if (node.test) return data.kind === "image" ? pixelText(node) : "";
   const n = node.features.length;
   const limit = `≤ ${minus(node.limit)}`;
   if (data.kind === "image") return `${limit} · ${n} px`;
-  return `sum ${limit}${n > termLines() ? ` · ${moreOf(n - termLines())}` : ""}`;
+  return `sum ${limit}${n > drawn ? ` · ${moreOf(n - drawn)}` : ""}`;
 }
 
-function pixelText(node) {
+function pixelText(node, room = WIDTH - 14) {
   const [name, rest] = node.test.lines;
-  return `${isolated(fitted(shortName(name), WIDTH - 14 - widthOf(rest, 11), 11))} ${rest}`;
+  return `${isolated(fitted(shortName(name), room - widthOf(rest, 11), 11))} ${rest}`;
 }
 
 // ---------------------------------------------------------------- leaves
@@ -299,7 +292,7 @@ const classLines = () => once("classes", () =>
 const leafContent = () => once("content", () => {
   if (!nodes().some((node) => node.top)) return 0;
   const most = Math.max(...nodes().map((node) => (node.top && node.top.of ? node.top.of.length : 0)));
-  return data.kind === "image" ? SIDE : Math.min(MOST_LINES, most) * barLine();
+  return data.kind === "image" ? SIDE : Math.min(MOST_LINES, most) * (data.kind === "bars" ? DIFFERENCE : LINE);
 });
 
 // The lines of the coloured name of a leaf; if one name is long, all leaves have space for two.
@@ -354,14 +347,10 @@ function drawMean(group, node, y, color) {
   const values = node.top.values.slice(0, MOST_LINES);
   if (data.kind === "words") drawWords(group, y, features, values, () => "word");
   else {
-    const lines = [...features.keys()].filter((i) => !shareOf(node, i));
-    const texts = lines.map((i) => signedNumber(Number(values[i].toFixed(1)), 2));
-    const some = (all) => lines.map((i) => all[i]);
-    drawBars(group, y, some(features), some(values), texts, () => color, lines);
-    features.forEach((_, i) => {
-      const share = shareOf(node, i);
-      if (share) drawShare(group, y + barLine() * i, share, node.top.means[i], color);
-    });
+    const most = Math.max(...values.map(Math.abs), 1e-300);
+    features.forEach((_, i) => drawDifference(
+      group, y + DIFFERENCE * i, topName(node, i), node.top.texts[i], values[i] / most, color,
+    ));
   }
 }
 
@@ -379,14 +368,13 @@ function drawClasses(group, node, y) {
 }
 
 // Shares side by side, as a thin bar.
-function drawStrip(group, y, parts, colorOf) {
-  const full = WIDTH - 12;
+function drawStrip(group, y, parts, colorOf, height = STRIP, full = WIDTH - 12) {
   const total = parts.reduce((sum, [, share]) => sum + share, 0) || 1;
   let x = -full / 2;
   for (const [key, share] of parts) {
     const width = (full * share) / total;
     if (width > 0) {
-      const box = { x, y, width, height: STRIP, class: "part" };
+      const box = { x, y, width, height, class: "part" };
       group.append(svg("rect", { ...box, style: `fill:${colorOf(key)}` }));
     }
     x += width;

@@ -91,7 +91,8 @@ function listenToHands() {
 // Nodes of the same level, from left to right.
 function beside(id, by) {
   const level = place.order.filter((node) => node.depth === nodeOf(id).depth);
-  level.sort((a, b) => place.boxes.get(a.id).x - place.boxes.get(b.id).x);
+  const [x, y] = ["x", "y"].map((side) => (a, b) => place.boxes.get(a.id)[side] - place.boxes.get(b.id)[side]);
+  level.sort((a, b) => x(a, b) || y(a, b));
   return level[level.findIndex((node) => node.id === id) + by];
 }
 

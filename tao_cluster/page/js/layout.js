@@ -39,7 +39,8 @@ function tidy(order, slot) {
 }
 
 // Boxes {x: middle, y: top, width, height} by node, and the size of all of them.
-function layout(width, heightOf) {
+function layoutDown() {
+  const [width, heightOf] = [WIDTH, (node) => (node.isLeaf ? leafHeight() : testHeight())];
   const order = visibleNodes();
   const x = tidy(order, width + GAP);
   const top = nodeOf(state.root).depth;

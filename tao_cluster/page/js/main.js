@@ -19,6 +19,8 @@ function nextFound() {
 
 function showModel(index) {
   Object.assign(state, { model: index, root: 0, selected: null, at: 0 });
+  summarise(); // the texts above the stage limit its height
+  drawCrumbs();
   openLegibly();
   if (nRows) { sortRows(); listRows(); }
   showDetails();

@@ -1,21 +1,21 @@
 // Printing: the whole open tree on one sheet or, if its text would be too small, in several parts.
 
-// Sizes of the drawing on a sheet, in CSS pixels.
-const PAPER = { width: 1040, height: 580 };
-const TALL_PAPER = { width: 700, height: 750 };
+const PAPER = { width: 1040, height: 590 }; // of the drawing on A4 landscape, in CSS pixels
 const LEAST_PRINTED = 0.5; // scale below which printed text is hard to read
 const PRINTED = 0.6; // scale of the parts of a tree
 
 // A browser can tell of printing twice, by an event and by its media; the second time changes nothing.
 let isOnPaper = false;
+let onScreen = DOWN; // the form there
 
 function toPaper() {
   if (isOnPaper) return;
   isOnPaper = true;
-  const [wide, tall] = [PAPER, TALL_PAPER].map(({ width, height }) =>
-    Math.min(width / place.width, height / place.height));
-  const isSplit = Math.max(wide, tall) < LEAST_PRINTED && place.order.length > 3;
-  document.body.classList.toggle("tall", !isSplit && tall > wide);
+  onScreen = form;
+  form = formFor(PAPER) || DOWN;
+  draw();
+  const scale = Math.min(PAPER.width / place.width, PAPER.height / place.height);
+  const isSplit = scale < LEAST_PRINTED && place.order.length > 3;
   document.body.classList.toggle("split", isSplit);
   if (isSplit) byId("parts").replaceChildren(...drawParts(partsOf()));
   canvas.setAttribute("viewBox", `0 0 ${place.width} ${place.height}`);
@@ -25,10 +25,11 @@ function toPaper() {
 function toScreen() {
   if (!isOnPaper) return;
   isOnPaper = false;
-  document.body.classList.remove("split", "tall");
+  document.body.classList.remove("split");
   byId("parts").replaceChildren();
   canvas.removeAttribute("viewBox");
-  showView();
+  form = onScreen;
+  draw();
 }
 
 // The parts {root, open, from} of the open tree that fit on a sheet. A part ends in leaves, or in tests
@@ -61,7 +62,7 @@ function drawParts(parts) {
   const screen = place;
   const made = parts.map(({ root, open, from }, i) => {
     Object.assign(state, { root, open });
-    place = layout(WIDTH, nodeHeight);
+    place = layout();
     const { width, height } = place;
     const scale = Math.min(PRINTED, PAPER.width / width, PAPER.height / height);
     const size = { width: width * scale, height: height * scale };

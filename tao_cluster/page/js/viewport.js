@@ -53,11 +53,6 @@ function home() {
   showView();
 }
 
-// Opens as many tests as fit beside each other legibly.
-function openLegibly() {
-  openSome(Math.max(2, Math.floor(stageSize().width / ((WIDTH + GAP) * READABLE))));
-}
-
 // Moves the stage by the least distance that shows the node, above what the window hides.
 function reveal(id) {
   const { width } = stageSize();
@@ -66,9 +61,9 @@ function reveal(id) {
   const height = Math.max(top + 120, Math.min(seen.height, innerHeight - seen.top));
   const box = place.boxes.get(id);
   const at = screenOf(id);
-  const half = (box.width / 2) * view.scale + 8;
-  const tall = box.height * view.scale + 14;
-  const into = (low, high, start, end) => (low < start + 8 ? start + 8 - low : Math.min(0, end - 8 - high));
+  const half = (box.width / 2) * view.scale;
+  const tall = box.height * view.scale + 4;
+  const into = (low, high, start, end) => (low < start + 4 ? start + 4 - low : Math.min(0, end - 4 - high));
   pan(into(at.x - half, at.x + half, 0, width), into(at.y, at.y + tall, top, height));
 }
 
