@@ -156,7 +156,7 @@ class Comparison:
             for method in methods[list(self.models)].unique()
         }
 
-    def plot(self, size="parameters", *, new=None, ax=None, title=None):
+    def plot(self, size="parameters", *, new=None, ax=None, title=None, width=None):
         """Draw cost against size, one series per method.
 
         The models of one method are joined by a line from the smallest to the largest. ExKMC is
@@ -174,6 +174,8 @@ class Comparison:
             fits. None draws it if there are held-out rows.
         ax : matplotlib Axes, default a new figure
         title : str, optional
+        width : float, optional
+            Of a new figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
 
         Returns
         -------
@@ -199,15 +201,11 @@ class Comparison:
             method: part[[size, cost]].to_numpy(dtype=float)
             for method, part in found.groupby("method", sort=False)
         }
-        curves, methods = self._traces(size), {method: method for method in points}
-        if new:  # the cost of the trees of a trace is known for the rows of the fit only
-            methods = {
-                f"{method} (fitted trees only)" if method in curves else method: method
-                for method in points
-            }
-            points, curves = {name: points[methods[name]] for name in methods}, {}
+        # The cost of the trees of a trace is known for the rows of the fit only.
+        curves = {} if new else self._traces(size)
         label = cost_label(self.models.values(), new)
-        options = {"methods": methods, "curves": curves, "ax": ax, "title": title}
+        options = {"curves": curves, "ax": ax, "title": title}
+        options["width"] = width
         return plot_series(points, size, label, **options)
 
     @property
