@@ -51,7 +51,7 @@ def check_splits(splits, resampling, **unused):
 
 
 def repeated(compared, pairs):
-    """Compare on each pair (fitted rows, new rows), and return the list of the comparisons.
+    """Call `compared` on each pair (fitted rows, new rows), and return the list of the results.
 
     After Ctrl-C, they are those of the splits that were complete; if there are fewer than two, the
     KeyboardInterrupt is raised.
@@ -61,7 +61,7 @@ def repeated(compared, pairs):
         # A split that Ctrl-C cuts off is not complete.
         warnings.simplefilter("error", InterruptedWarning)
         try:
-            found.extend(compared(*pair) for pair in pairs)
+            found.extend(compared(*pair, compiles=not i) for i, pair in enumerate(pairs))
         except (KeyboardInterrupt, InterruptedWarning):
             if len(found) < _N_LEAST:
                 raise KeyboardInterrupt from None
@@ -99,12 +99,11 @@ def latex(tables, rows, columns, headings, limits):
     blocks = []
     for limit in sorted(limits.unique(), key=lambda limit: np.nan_to_num(limit, nan=np.inf)):
         names = rows.index[limits.isna() if np.isnan(limit) else limits == limit]
-        is_best = {
-            c: _best([t[c].reindex(names).astype(float) for t in tables], c) for c in columns
-        }
+        own = [table.reindex(names)[columns].astype(float) for table in tables]
+        is_best = {column: _best([table[column] for table in own], column) for column in columns}
         lines = []
         for name in names:
-            cells = [_cell(rows.loc[name], c, name in is_best[c]) for c in columns]
+            cells = [_cell(rows, name, column, name in is_best[column]) for column in columns]
             lines.append(f"{' & '.join([name.translate(_ESCAPED), *cells])} \\\\")
         blocks.append("\n".join(lines))
     head = " & ".join(["", *(headings.get(c, c).translate(_ESCAPED) for c in columns)])
@@ -131,12 +130,13 @@ def _best(values, column):
     return set(means.index[difference.mean(axis=1) <= np.maximum(error, 0.005)])
 
 
-def _cell(row, column, is_best):
+def _cell(rows, name, column, is_best):
     """Return a mean and its standard error in LaTeX; "--" if there is none."""
-    if pd.isna(row[column]):
+    mean, error = rows.at[name, column], rows.get(f"{column}_se", {}).get(name, np.nan)
+    if pd.isna(mean):
         return "--"
-    digits = 0 if float(row[column]).is_integer() and column not in _QUALITY else 2
-    mean = f"{row[column]:.{digits}f}"
-    mean = f"\\mathbf{{{mean}}}" if is_best else mean
-    error = row.get(f"{column}_se", np.nan)
-    return f"${mean}$" if not error > 0 else f"${mean} \\pm {error:.2f}$"
+    is_whole = column not in _QUALITY and bool((rows[column].dropna() % 1 == 0).all())
+    digits = 0 if is_whole else 2
+    text = f"{round(float(mean), digits) + 0.0:.{digits}f}"  # no negative zero
+    text = f"\\mathbf{{{text}}}" if is_best else text
+    return f"${text}$" if pd.isna(error) or is_whole else f"${text} \\pm {error:.2f}$"

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from numbers import Integral
 
@@ -189,7 +190,7 @@ def compare(
     path = {"depth": default_depth(n_clusters) if depth is None else depth, "lambdas": lambdas}
     series, pipeline = _without_steps(methods, X)
     if pipeline is not None and not isinstance(methods, Mapping):
-        ignored.append("X has more than complete numbers: table_pipeline reads it.")
+        ignored.append("X has strings or gaps: table_pipeline reads it.")
     series = _series(series, objective)
     leaves, parameters = _budgets(budgets)
     ignored += _ignored(series, leaves, parameters, of_paths)
@@ -202,12 +203,10 @@ def compare(
     study = _Study(given, settings, leaves, parameters, path)
     options = {"pipeline": pipeline, "explains_labels": explains_labels, "notes": tuple(ignored)}
     if splits == 1:
-        return study.compared(
-            series, *hold_out(validation, _num_samples(X), random_state), **options
-        )
+        kept, held = hold_out(validation, _num_samples(X), random_state)
+        return study.compared(series, kept, held, **options)
     pairs = RESAMPLING[resampling](_num_samples(X), splits, random_state)
-    found = repeated(lambda *pair: study.compared(series, *pair, **options), pairs)
-    return Comparison.from_splits(found)
+    return Comparison.from_splits(repeated(partial(study.compared, series, **options), pairs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +227,7 @@ class _Study:
     parameters: list
     path: dict
 
-    def compared(self, series, kept, held, *, pipeline, explains_labels, notes):
+    def compared(self, series, kept, held, *, pipeline, explains_labels, notes, compiles=True):
         """Fit all series to the rows `kept`, and return their Comparison.
 
         Parameters
@@ -238,6 +237,7 @@ class _Study:
         pipeline : Pipeline whose first steps transform X, or None
         explains_labels : bool
         notes : tuple of str
+        compiles : bool, whether no fits were made before
         """
         rows, new = rows_of(self.rows, kept), None if held is None else rows_of(self.rows, held)
         if pipeline is not None:
@@ -256,7 +256,8 @@ class _Study:
             del new["y"]
         study = replace(self, rows=rows, settings=self.settings | {"reference": reference})
         study.check(series)
-        study.compile(series)
+        if compiles:
+            study.compile(series)
         records = []
         if not explains_labels:
             free, seconds, messages = study.fit(FREE, greedy.CART(max_leaves=2))
@@ -299,14 +300,15 @@ class _Study:
         rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
         # `fit_path` without lambdas runs further compiled functions, so the small fit then has
         # none, either.
-        has_lambdas = self.path["lambdas"] is not None
+        is_path = self.path["lambdas"] is not _TO_LIMITS
+        has_lambdas = is_path and self.path["lambdas"] is not None
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
             self,
             settings=self.settings | {"n_clusters": k, "reference": None},
             rows=rows,
             leaves=[k, 2 * k],
-            parameters=[],
+            parameters=[] if is_path else [6 * k],
             path=self.path | {"depth": 2} | ({"lambdas": [1.0]} if has_lambdas else {}),
         )
         for method, value in series:
@@ -444,9 +446,14 @@ def _without_steps(methods, X):
             "All methods are fitted to the same X, but the Pipelines have different first steps: "
             f"{', '.join(' '.join(steps.split()) for steps in pipelines)}."
         )
-    if not pipelines and hasattr(X, "iloc") and not X.dtypes.map(is_numeric_dtype).all():
+    if not pipelines and hasattr(X, "iloc") and _needs_steps(X):
         return found, table_pipeline(X)
     return found, next(iter(pipelines.values()), None)
+
+
+def _needs_steps(X):
+    """Return whether a DataFrame has gaps, or columns that are no numbers."""
+    return not X.dtypes.map(is_numeric_dtype).all() or bool(X.isna().any(axis=None))
 
 
 def _joined(pipeline, model):

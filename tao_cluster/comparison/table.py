@@ -255,7 +255,7 @@ class Comparison:
             columns = [name for name in columns if self.table[name].notna().any()]
         tables = [each.table for each in self.splits] or [self.table]
         limits = {name: _limit(model) for name, model in self._estimators.items()}
-        return latex(tables, self.table, columns, self._headings, limits | {FREE: -1})
+        return latex(tables, self.table, list(columns), self._headings, limits | {FREE: -1})
 
     @property
     def _estimators(self):

@@ -70,7 +70,7 @@ def plot_n_clusters(table, chosen, limit, title=None, width=None):
         places = np.column_stack([table.index, np.full(len(table), limit / 2)])
         for ax in axes:
             label_lines(ax, ax.get_legend_handles_labels()[0])
-        place_texts(axes[0], [write_text(axes[0], "gap", "0.4")], [places], may_drop=True)
+        place_or_drop(axes[0], [write_text(axes[0], "gap", "0.4")], [places])
     return np.array(axes)
 
 
@@ -271,9 +271,7 @@ def finish(*axes, whole=False, costs=False, log_x=False):
         _wrap(ax.yaxis.label, ax.bbox.height)
     lay_out(axes[0])
     for ax in axes:
-        pad = _PAD * ax.figure.dpi / 72
-        margins = [pad / max(size - 2 * pad, pad) for size in ax.bbox.size]
-        ax.margins(*margins)
+        pad(ax)
         for axis, is_whole in ((ax.xaxis, whole), (ax.yaxis, False)):
             if axis.get_scale() == "log":
                 log_ticks(axis)
@@ -281,6 +279,12 @@ def finish(*axes, whole=False, costs=False, log_x=False):
                 n = int(np.clip(_length(axis) / _room(axis), 2, 6))
                 axis.set_major_locator(MaxNLocator(n, integer=is_whole, steps=[1, 2, 5, 10]))
     lay_out(axes[0])
+
+
+def pad(ax, further=0.0):
+    """Set limits of the axes so that markers, moved by up to `further` points in x, are inside."""
+    pads = np.array([_PAD + further, _PAD]) * ax.figure.dpi / 72
+    ax.margins(*pads / np.maximum(ax.bbox.size - 2 * pads, pads))
 
 
 def scale_costs(*axes):
@@ -356,29 +360,29 @@ def legend_below(ax, handles=None):
 
 
 def label_lines(ax, lines):
-    """Write the name of each line beside its last point; if one has no place, write a legend below.
+    """Write the name of each line beside its last point, and others in a legend below the axes.
 
-    The x axis is extended so that names at the right end have room.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    lines : list of matplotlib Line2D
+    The x axis is extended so that names at the right end have room, and single points at the left.
     """
-    if not lines:
-        return
-    ends = [line.get_xydata() for line in lines]
-    ends = [end[~np.isnan(end).any(axis=1)][::-1] for end in ends]
     texts = [write_text(ax, line.get_label(), line.get_color()) for line in lines]
-    limits = ax.get_xlim()
-    for sides in ("right", "both"):
+    limits, others = ax.get_xlim(), lines
+    for both in (False, True, False):
         ax.set_xlim(limits)
-        if _make_room(ax, texts, ends, sides == "both") and place_texts(ax, texts, ends):
+        if not _make_room(ax, texts, _ends(ax, lines), both):
+            continue
+        others = [lines[i] for i in place_texts(ax, texts, _ends(ax, lines))]
+        if not others:
             return
-    ax.set_xlim(limits)
-    for text in texts:
-        text.remove()
-    legend_below(ax, lines)
+    for text, line in zip(texts, lines, strict=True):
+        if line in others:
+            text.remove()
+    legend_below(ax, others)
+
+
+def _ends(ax, lines):
+    """Return the points of each line, as they are drawn, from the last to the first."""
+    drawn = [line.get_transform().transform(line.get_xydata()[::-1]) for line in lines]
+    return [ax.transData.inverted().transform(p[~np.isnan(p).any(axis=1)]) for p in drawn]
 
 
 def write_text(ax, text, color):
@@ -408,7 +412,7 @@ def _make_room(ax, texts, ends, both):
     return True
 
 
-def place_texts(ax, texts, ends, *, may_drop=False):
+def place_texts(ax, texts, ends):
     """Move each text beside one of its points, where it covers neither lines nor other texts.
 
     Parameters
@@ -417,35 +421,35 @@ def place_texts(ax, texts, ends, *, may_drop=False):
     texts : list of matplotlib Annotation
     ends : list of arrays of shape (n, 2)
         Points of each text, the best one first.
-    may_drop : bool, default=False
-        Whether texts without a place are removed.
 
     Returns
     -------
-    bool, whether all texts have a place
+    list of int, positions of the texts for which there is no place
     """
     pixels = ax.figure.dpi / 72
-    taken, frame, n_found = _taken(ax), ax.bbox.get_points(), 0
-    for text, end in zip(texts, ends, strict=True):
-        text.set(ha="left", va="baseline")
-        size = text.get_window_extent().size
-        for at in end[:: max(1, len(end) // 6)] if len(end) > 1 else end:
+    taken, frame, left = _taken(ax), ax.bbox.get_points(), []
+    for i in sorted(range(len(texts)), key=lambda i: len(ends[i]) == 1):  # lines first
+        size = texts[i].get_window_extent().size
+        for at in ends[i][:: max(1, len(ends[i]) // 6)]:
             corners = _corners(ax.transData.transform(at), size, pixels)
-            found = [c for c in corners if _is_free(c, size, taken, frame)]
-            if found:
-                text.xy = at
-                own = text.get_window_extent()
-                shift = (found[0] - own.min) / pixels
-                text.set_position(np.array(text.get_position()) + shift)
-                grid = product(*(np.linspace(0, length, 12) for length in size))
-                own = np.column_stack([found[0] + list(grid), np.full(144, _GAP * pixels)])
-                taken = np.vstack([taken, own])
-                n_found += 1
+            corner = next((each for each in corners if _is_free(each, size, taken, frame)), None)
+            if corner is not None:
                 break
         else:
-            if may_drop:
-                text.remove()
-    return n_found == len(texts)
+            left.append(i)
+            continue
+        texts[i].xy = at
+        shift = (corner - texts[i].get_window_extent().min) / pixels
+        texts[i].set_position(np.array(texts[i].get_position()) + shift)
+        grid = corner + list(product(*(np.linspace(0, length, 12) for length in size)))
+        taken = np.vstack([taken, np.column_stack([grid, np.full(len(grid), _GAP * pixels)])])
+    return left
+
+
+def place_or_drop(ax, texts, ends):
+    """Do the same as :func:`place_texts`, and remove texts that have no place."""
+    for i in place_texts(ax, texts, ends):
+        texts[i].remove()
 
 
 def _corners(point, size, pixels):

@@ -20,7 +20,8 @@ from .charts import (
     label_lines,
     lay_out,
     legend_below,
-    place_texts,
+    pad,
+    place_or_drop,
     write_text,
 )
 from .split_view import number
@@ -105,7 +106,7 @@ def plot_path(models, *, ax=None, title=None, width=None):
             texts[at] = f"knee, {texts[at]}"
         _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
         notes = [write_text(ax, texts[i], "0.3") for i in chosen]
-        place_texts(ax, notes, [points[[i]] for i in chosen], may_drop=True)
+        place_or_drop(ax, notes, [points[[i]] for i in chosen])
     return ax
 
 
@@ -296,17 +297,18 @@ def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title
 
 def _move_apart(ax, groups):
     """Shift series by a few points to the right or left where their markers would coincide."""
-    above, scale = np.empty((0, 2)), 72 / ax.figure.dpi
+    above, scale, largest = np.empty((0, 2)), 72 / ax.figure.dpi, 0.0
     for group in groups:
         own = ax.transData.transform(group[-1].get_xydata()) * scale
         shifts = np.outer([0, 1, -1, 2, -2, 3, -3], [_APART, 0])
         distances = [np.abs((own + shift)[:, None] - above).max(axis=2) for shift in shifts]
         shift = shifts[np.argmin([np.sum(distance < _APART - 0.5) for distance in distances])]
-        if shift.any():
-            offset = ScaledTranslation(*shift / 72, ax.figure.dpi_scale_trans)
-            for line in group:
-                line.set_transform(ax.transData + offset)
         above = np.vstack([above, own + shift])
+        largest = max(largest, *np.abs(shift))
+        for line in group if shift.any() else []:
+            offset = ScaledTranslation(*shift / 72, ax.figure.dpi_scale_trans)
+            line.set_transform(ax.transData + offset)
+    pad(ax, largest)
 
 
 def plot_history(model, *, ax=None, title=None, width=None):
