@@ -197,7 +197,10 @@ def _panels(width, wide, narrow, height_wide, height_narrow, ratios=None):
     elif ratios is not None and len(ratios) < n_rows:
         ratios = [*ratios, height - sum(ratios)]
     options = {"figsize": (width, height), "dpi": _DPI, "layout": "constrained"}
-    _, axes = plt.subplot_mosaic(mosaic, height_ratios=ratios, **options)
+    figure, axes = plt.subplot_mosaic(mosaic, height_ratios=ratios, **options)
+    for name in sorted(axes):  # `figure.axes` in the order of the letters
+        figure.delaxes(axes[name])
+        figure.add_axes(axes[name])
     return {name: axes[name] for name in sorted(axes)}
 
 
