@@ -15,7 +15,7 @@ from .boxes import name_lines
 from .style import drawn_with, make_drawable
 
 # Fonts and their sizes are those of rcParams.
-STYLE = {"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True}
+STYLE: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True}
 STYLE |= {"grid.color": "0.92", "axes.axisbelow": True, "legend.frameon": False}
 _LEAST, _WIDE = 2.5, 5.0  # inches: narrowest figure, and narrowest one with panels side by side
 _DPI = 150
