@@ -109,7 +109,7 @@ def latex(tables, rows, columns, headings, limits):
     head = " & ".join(["", *(headings.get(c, c).translate(_ESCAPED) for c in columns)])
     body = "\n\\midrule\n".join(blocks)
     start = f"\\begin{{tabular}}{{l{'r' * len(columns)}}}\n\\toprule\n{head} \\\\\n\\midrule\n"
-    return f"{start}{body}\n\\bottomrule\n\\end{{tabular}}\n"
+    return f"{start}{body}\n\\bottomrule\n\\end{{tabular}}"
 
 
 def _best(values, column):

@@ -149,8 +149,7 @@ def test_a_width_is_of_a_new_figure():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("font", FONTS)
-def test_charts_of_fitted_models(font):
+def test_charts_of_fitted_models():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 4)), columns=list("abcd"))
     X.iloc[:100] += 4
     model = TAOClustering(4, random_state=0).fit(X)
@@ -173,9 +172,9 @@ def test_charts_of_fitted_models(font):
         choose_n_clusters(X, range(2, 6), random_state=0).plot,
         monitor(of_table, X[:150], X[150:] * 1.5).plot,
     ]
-    with plt.rc_context(font):
-        for draw in pictures:
-            for width in WIDTHS:
+    for i, draw in enumerate(pictures):
+        for j, width in enumerate(WIDTHS):
+            with plt.rc_context(FONTS[(i + j) % 3]):
                 figure = figure_of(draw(width=width))
                 assert figure.get_size_inches()[0] == width
                 check(figure)
