@@ -356,7 +356,7 @@ def legend_below(ax, handles=None):
         legend_box = legend.get_window_extent()
         if legend_box.width <= box.width:
             break
-    if len(ax.figure.axes) == 1 and ax.figure.get_layout_engine() is not None:
+    if ax.figure.axes == [ax] and ax.figure.get_layout_engine() is not None:
         width, height = ax.figure.get_size_inches()
         ax.figure.set_size_inches(width, height + legend_box.height / ax.figure.dpi)
     lay_out(ax)

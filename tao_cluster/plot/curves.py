@@ -400,6 +400,8 @@ def _mark_lambdas(ax, lambdas):
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         if start:
             ax.axvline(start + 0.5, color="0.75", linewidth=0.8, linestyle=":", zorder=1)
+        if ax not in ax.figure.axes:  # a panel beside a tree, whose final size is unknown
+            continue
         value = number_text(lambdas[start], 2)
         text = value if i else f"\u03bb = {value}"
         style = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
