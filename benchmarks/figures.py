@@ -25,7 +25,8 @@ from benchmarks.evidence.tables import exkmc, mu_path, new_rows, oblique
 from benchmarks.evidence.tables.field import NAME as FIELD
 from benchmarks.evidence.tables.field import PARAMETERS
 from tao_cluster.inspection.palette import Look, method_look
-from tao_cluster.plot.curves import STAGES, log_ticks, scale_costs
+from tao_cluster.plot.charts import log_ticks, scale_costs
+from tao_cluster.plot.curves import STAGES
 
 ROOT = Path(__file__).parents[1]
 STYLE = {

@@ -22,6 +22,7 @@ from sklearn.cluster import KMeans
 from benchmarks.datasets import DATASETS, load
 from benchmarks.evidence.pages.words import averaged, markdown
 from tao_cluster import DirectForm, TAOClustering
+from tao_cluster.comparison.splits import half_splits
 from tao_cluster.optimize import last_passes
 
 
@@ -47,10 +48,8 @@ def costs_at(sizes, triples):
 
 def halves(X, k, n_splits):
     """Yield fitted rows, new rows, and the free clustering of the former, for each split."""
-    for seed in range(n_splits):
-        order = np.random.RandomState(seed).permutation(len(X))
-        seen, new = X[order[: len(X) // 2]], X[order[len(X) // 2 :]]
-        yield seen, new, KMeans(k, n_init=10, random_state=0).fit(seen)
+    for seen, new in half_splits(len(X), n_splits):
+        yield X[seen], X[new], KMeans(k, n_init=10, random_state=0).fit(X[seen])
 
 
 def main():

@@ -17,7 +17,7 @@ from .columns.steps import UnsupportedStepError
 from .columns.table_reader import output_name
 from .columns.view import RawView, flat_steps, numbers_of, shown, transformed
 from .export.format import condition_text
-from .plot.monitoring import plot_monitor
+from .plot.charts import plot_monitor
 from .refitting import facts_of, last_step, refitted
 from .report import cluster_names
 from .tree.routing import kernel_arrays, project
@@ -77,20 +77,23 @@ class Monitor:
         tables = (f"{title}\n{table.to_string(**_FORMAT)}" for title, table in self._tables())
         return "\n\n".join([self.verdict, *tables])
 
-    def plot(self, *, title=None):
+    def plot(self, *, title=None, width=None):
         """Draw the sizes then and now, and the largest population stability indices.
 
         Parameters
         ----------
         title : str, optional
             Default the verdict.
+        width : float, optional
+            Of the figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
 
         Returns
         -------
         array of two matplotlib Axes
         """
         both = pd.concat([self.tests.set_index("test"), self.columns])[["psi", "status"]].dropna()
-        return plot_monitor(self.segments, both, LIMITS, self.verdict if title is None else title)
+        title = self.verdict if title is None else title
+        return plot_monitor(self.segments, both, LIMITS, title, width)
 
     def __repr__(self):
         return self.text

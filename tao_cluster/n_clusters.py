@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from ._utils.frames import as_pandas
 from .estimator import TAOClustering
-from .plot.curves import plot_n_clusters
+from .plot.charts import plot_n_clusters
 from .separation import MOST_ROWS, suggest
 from .table import passed_on, table_pipeline
 from .tree.densities import GAP
@@ -53,19 +53,21 @@ class NClusters:
     reason: str
     table: pd.DataFrame
 
-    def plot(self, *, title=None):
+    def plot(self, *, title=None, width=None):
         """Draw the densities with their limit, and the costs, against the number of clusters.
 
         Parameters
         ----------
         title : str, optional
             Default: the suggestion.
+        width : float, optional
+            Of the figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
 
         Returns
         -------
         array of two matplotlib Axes
         """
-        return plot_n_clusters(self.table, self.n_clusters, GAP, title)
+        return plot_n_clusters(self.table, self.n_clusters, GAP, title, width)
 
     def __repr__(self):
         table = self.table.to_string(float_format=lambda x: f"{round(x, 2):g}", na_rep="-")

@@ -22,10 +22,10 @@ LAYERS = (
     {"initial_trees", "optimize", "outofcore"},
     {"estimator", "path", "greedy.cart", "greedy.spex"},  # two methods use solvers, initial trees
     {"dask"},
-    {"columns", "comparison", "description", "explanations", "export", "inspection"}
+    {"columns", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},
     {"table", "reading", "refitting", "monitoring"},
-    {"n_clusters"},
+    {"comparison", "n_clusters"},
     {"saving"},
     {"cli"},
 )

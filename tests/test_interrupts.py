@@ -216,6 +216,17 @@ def test_compare_keeps_complete_models_only(cut_off):
     assert found.table.index.tolist() == ["free clustering", "first"]
 
 
+def test_compare_keeps_complete_splits_only(cut_off):
+    cut_off(4)  # the first fit compiles kernels
+    with pytest.warns(ConvergenceWarning, match="Interrupted: 2 splits were complete"):
+        found = compare(IRIS, 3, {"cut off": CutOff(3)}, splits=5)
+    assert len(found.splits) == 2
+    assert CutOff.n_fits == 4
+    cut_off(CutOff.n_fits + 3)
+    with pytest.raises(KeyboardInterrupt):
+        compare(IRIS, 3, {"cut off": CutOff(3)}, splits=5)
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_compare_raises_if_no_model_is_complete(cut_off, number):
     cut_off(number)

@@ -19,7 +19,7 @@ from ..base import TreeClustering
 from ..columns.names import names_of, printable_names
 from ..columns.view import numbers_of, output_names, shown
 from ..measures import adjusted_rand_index, feature_usage
-from ..plot.explained import plot_stability
+from ..plot.charts import plot_stability
 from ..tree import tree_of
 from .table import FORMAT, explains_labels, observed
 
@@ -101,18 +101,20 @@ class Stability:
         table = table.swaplevel(axis=1).loc[measures, list(self.pairs)]
         return table.rename_axis(None).rename_axis([None, None], axis=1)
 
-    def plot(self, *, title=None):
+    def plot(self, *, title=None, width=None):
         """Draw the agreement with the model, cost against size, and the most used features.
 
         Parameters
         ----------
         title : str, optional
+        width : float, optional
+            Of the figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
 
         Returns
         -------
         matplotlib Figure with three axes
         """
-        return plot_stability(self.table, self.features, title)
+        return plot_stability(self.table, self.features, title, width)
 
     def __repr__(self):
         summary, features = (table.to_string(**FORMAT) for table in self._printed())

@@ -3,18 +3,23 @@
 import contextlib
 import warnings
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from numbers import Integral
 
 import numpy as np
+from pandas.api.types import is_numeric_dtype
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples
 
 import greedy
 
+from .._utils.frames import as_pandas
 from .._utils.matrices import spaced_rows
 from .._utils.options import resolve
 from .._utils.warnings import InterruptedWarning, warn
@@ -24,6 +29,8 @@ from ..objectives import KMeans, Objective, encode
 from ..optimize.choose import knee
 from ..optimize.settings import OBJECTIVES, default_depth
 from ..reference import split_pipeline
+from ..table import passed_on, table_pipeline
+from .splits import RESAMPLING, check_splits, repeated
 from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 
 # Rows and clusters of the small fits that compile all kernels before times are measured. The rows
@@ -32,6 +39,8 @@ from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 _N_COMPILED, _K_COMPILED = 200, 5
 # Settings of estimators that do not have the parameter `objective` or `standardize`.
 _ABSENT = {"objective": "kmeans", "standardize": False}
+# Values of lambda of oblique trees that are fitted to limits of parameters, without a path.
+_TO_LIMITS = ()
 
 
 def compare(
@@ -42,6 +51,8 @@ def compare(
     budgets=None,
     reference=None,
     validation=None,
+    splits=1,
+    resampling="halves",
     y=None,
     sample_weight=None,
     embedding=None,
@@ -59,6 +70,8 @@ def compare(
     Parameters
     ----------
     X : array-like, DataFrame or CSR matrix of shape (n, d)
+        A DataFrame with strings, categories, dates or gaps is read by the first steps of
+        :func:`table_pipeline`, unless `methods` has a Pipeline.
     n_clusters : int, default=None
         Number of clusters. None is 8, or the number of labels for ``objective="labels"``.
     methods : sequence of str, or dict of str to (str or estimator or list of them), default=None
@@ -72,7 +85,9 @@ def compare(
         None compares those of the methods above that support the objective.
         ``tao_cluster.comparison.METHODS`` has all names. Estimators are copied and get the
         n_clusters, reference, objective and standardize of this call. A list of estimators is one
-        series of the picture.
+        series of the picture. An estimator may be a Pipeline that ends with one. Its first steps
+        are fitted to the fitted rows and transform X for all methods, so that all Pipelines must
+        have the same first steps.
     budgets : dict, or sequence of int, default=None
         ``{"leaves": [10, 20], "parameters": [50, 100]}``: numbers of leaves of the axis-aligned
         trees, and limits on the number of parameters of the oblique trees. A sequence stands for
@@ -85,6 +100,14 @@ def compare(
         Rows held out of all fits, including that of the reference: a share such as 0.2, the
         positions of rows of X, or a mask of n booleans that is True for held-out rows. The cost
         increase on these rows becomes a column of the table.
+    splits : int, default=1
+        Number of random splits of the rows. With more than one, all methods are fitted to one part
+        of each split, and the table has means and standard errors over the splits. Oblique trees
+        are then fitted to limits of parameters: those of `budgets`, or those that the leaves of the
+        axis-aligned trees have, so that methods are compared at equal numbers of parameters.
+    resampling : {"halves", "bootstrap"}, default="halves"
+        The splits: a random half of the rows is fitted, and the other half is new; or as many rows
+        are drawn with replacement, and those that are not drawn are new.
     y : array-like of shape (n,), optional
         Classes to compare the clusters with (NMI, ARI). Default: the free clustering. Rows of class
         -1, None or NaN are left out. For ``objective="labels"``, the labels to explain; they
@@ -108,21 +131,28 @@ def compare(
     -------
     Comparison
         With `table`, `models`, `series` and `plot`. The time of a path is divided among its trees.
-        Warnings of the fits, and arguments that no method used, are listed below the table.
+        Warnings of the fits, and arguments that no method used, are listed below the table. With
+        `splits`, `splits` has one Comparison per split, and `models` are those of the first one.
 
     Raises
     ------
     ValueError
         If a method is unknown, is not an estimator of this project or does not support the
-        objective, or if budgets or validation are invalid. The message names the method or the
-        argument.
+        objective, or if budgets, splits or validation are invalid. The message names the method or
+        the argument.
     KeyboardInterrupt
-        If Ctrl-C is pressed before the first model is complete.
+        If Ctrl-C is pressed before the first model is complete, or before two splits are.
 
     Warns
     -----
     ConvergenceWarning
-        If Ctrl-C is pressed later: the table then has the models that were complete.
+        If Ctrl-C is pressed later: the table then has the models, or the splits, that were
+        complete.
+
+    Notes
+    -----
+    Standard errors over `splits` are the standard deviation over the splits, divided by the square
+    root of their number. The splits share rows, so that the error over new data sets is larger.
 
     Examples
     --------
@@ -135,50 +165,48 @@ def compare(
     [3, 4, 6]
     >>> axes = found.plot("leaves")
     """
+    X = as_pandas(X)
     check_consistent_length(X, sample_weight, embedding, y)
+    check_splits(splits, resampling, validation=validation, lambdas=lambdas)
     objective = "kmeans" if _same(objective, KMeans()) else objective
     resolved = resolve(objective, OBJECTIVES, Objective)
     explains_labels = resolved.explains_labels
-    kept, held = hold_out(validation, _num_samples(X), random_state)
-    given = {"X": X, "sample_weight": sample_weight, "embedding": embedding}
-    classes, ignored = rows_of({"y": y}, kept)["y"], []
+    given = {"X": X, "sample_weight": sample_weight, "embedding": embedding, "y": y}
+    ignored = []
     if explains_labels:
         if y is None:
             raise ValueError('objective="labels" explains given labels: pass them as y.')
-        given["y"] = y
         has_noise = getattr(resolved, "noise", "leave") == "explain"
-        classes, n_labels = None, len(encode(y, has_noise=has_noise)[1])
+        n_labels = len(encode(y, has_noise=has_noise)[1])
         if n_clusters not in (None, n_labels):
             ignored.append(f"n_clusters={n_clusters} is not used: y has {n_labels} labels.")
         n_clusters = n_labels
     n_clusters = 8 if n_clusters is None else n_clusters
     if isinstance(n_clusters, Integral):
         n_clusters = int(n_clusters)  # multiples of a numpy int8 could overflow
-    rows, new = rows_of(given, kept), None if held is None else rows_of(given, held)
-    terms = (rows["X"], rows["embedding"], random_state)
-    transformers, reference, rows["embedding"] = split_pipeline(reference, *terms)
-    if transformers is not None and new is not None:
-        new["embedding"] = transformers.transform(new["X"])
     settings = {"n_clusters": n_clusters, "objective": objective, "standardize": standardize}
     settings |= {"reference": reference, "n_jobs": n_jobs, "random_state": random_state}
     of_paths = {"depth": depth, "lambdas": lambdas}
     path = {"depth": default_depth(n_clusters) if depth is None else depth, "lambdas": lambdas}
-    series = _series(methods, objective)
+    series, pipeline = _without_steps(methods, X)
+    if pipeline is not None and not isinstance(methods, Mapping):
+        ignored.append("X has strings or gaps: table_pipeline reads it.")
+    series = _series(series, objective)
     leaves, parameters = _budgets(budgets)
     ignored += _ignored(series, leaves, parameters, of_paths)
-    if not leaves and any(isinstance(v, str) and METHODS[v].is_sized for _, v in series):
+    if not leaves and (
+        splits > 1 or any(isinstance(v, str) and METHODS[v].is_sized for _, v in series)
+    ):
         leaves = _leaves_for(parameters, n_clusters)
-    study = _Study(rows, settings, leaves, parameters, path)
-    study.check(series)
-    study.compile(series)
-    records, notes = [], tuple(ignored)
-    if not explains_labels:
-        free, seconds, messages = study.fit(FREE, greedy.CART(max_leaves=2))
-        study = replace(study, settings=settings | {"reference": free.free_centers_})
-        notes += messages
-        records = [free_record(free, classes, rows["sample_weight"], seconds)]
-    entries, measured = study.measured(series, classes, new)
-    return Comparison.from_records(records + measured, entries, notes)
+    if splits > 1:
+        parameters, path["lambdas"] = parameters or [3 * n - 2 for n in leaves], _TO_LIMITS
+    study = _Study(given, settings, leaves, parameters, path)
+    options = {"pipeline": pipeline, "explains_labels": explains_labels, "notes": tuple(ignored)}
+    if splits == 1:
+        kept, held = hold_out(validation, _num_samples(X), random_state)
+        return study.compared(series, kept, held, **options)
+    pairs = RESAMPLING[resampling](_num_samples(X), splits, random_state)
+    return Comparison.from_splits(repeated(partial(study.compared, series, **options), pairs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +226,49 @@ class _Study:
     leaves: list
     parameters: list
     path: dict
+
+    def compared(self, series, kept, held, *, pipeline, explains_labels, notes, compiles=True):
+        """Fit all series to the rows `kept`, and return their Comparison.
+
+        Parameters
+        ----------
+        series : list of pairs (method, value)
+        kept, held : int arrays, positions of the fitted and of the new rows; None for all and none
+        pipeline : Pipeline whose first steps transform X, or None
+        explains_labels : bool
+        notes : tuple of str
+        compiles : bool, whether no fits were made before
+        """
+        rows, new = rows_of(self.rows, kept), None if held is None else rows_of(self.rows, held)
+        if pipeline is not None:
+            pipeline = clone(pipeline)
+            rows["X"] = passed_on(pipeline, rows["X"], fits=True)
+            if new is not None:
+                new["X"] = passed_on(pipeline, new["X"])
+        terms = (rows["X"], rows["embedding"], self.settings["random_state"])
+        transformers, reference, rows["embedding"] = split_pipeline(
+            self.settings["reference"], *terms
+        )
+        if transformers is not None and new is not None:
+            new["embedding"] = transformers.transform(new["X"])
+        classes = None if explains_labels else rows.pop("y")
+        if new is not None and not explains_labels:
+            del new["y"]
+        study = replace(self, rows=rows, settings=self.settings | {"reference": reference})
+        study.check(series)
+        if compiles:
+            study.compile(series)
+        records = []
+        if not explains_labels:
+            free, seconds, messages = study.fit(FREE, greedy.CART(max_leaves=2))
+            study = replace(study, settings=study.settings | {"reference": free.free_centers_})
+            notes += messages
+            records = [free_record(free, classes, rows["sample_weight"], seconds)]
+        entries, measured = study.measured(series, classes, new)
+        found = Comparison.from_records(records + measured, entries, notes)
+        if pipeline is None:
+            return found
+        return replace(found, models={n: _joined(pipeline, m) for n, m in found.models.items()})
 
     def check(self, series):
         """Raise a ValueError if an estimator to compare contradicts the settings of the study.
@@ -229,14 +300,15 @@ class _Study:
         rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
         # `fit_path` without lambdas runs further compiled functions, so the small fit then has
         # none, either.
-        has_lambdas = self.path["lambdas"] is not None
+        is_path = self.path["lambdas"] is not _TO_LIMITS
+        has_lambdas = is_path and self.path["lambdas"] is not None
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
             self,
             settings=self.settings | {"n_clusters": k, "reference": None},
             rows=rows,
             leaves=[k, 2 * k],
-            parameters=[],
+            parameters=[] if is_path else [6 * k],
             path=self.path | {"depth": 2} | ({"lambdas": [1.0]} if has_lambdas else {}),
         )
         for method, value in series:
@@ -280,6 +352,11 @@ class _Study:
     def _path_entries(self, method):
         """Yield the trees of one path: all of them, or the best one within each budget."""
         tao = self._prepared(TAOClustering(depth=self.path["depth"]))
+        if self.path["lambdas"] is _TO_LIMITS:
+            for n in self.parameters:
+                name = f"{method}, {n} parameters"
+                yield Entry(name, method, *self.fit(name, clone(tao).set_params(max_parameters=n)))
+            return
         models, seconds, notes = observed(
             lambda: tao.fit_path(lambdas=self.path["lambdas"], **self.rows), method
         )
@@ -347,6 +424,45 @@ def _described(value):
     return f"<{type(value).__name__}>" if hasattr(value, "shape") else repr(value)
 
 
+def _without_steps(methods, X):
+    """Return the methods with the last steps in place of Pipelines, and a Pipeline or None.
+
+    It has the first steps of the Pipelines, or is a :func:`table_pipeline` if X needs one.
+    """
+    found, pipelines = methods, {}
+    if isinstance(methods, Mapping):
+
+        def last(value):
+            if isinstance(value, list | tuple):
+                return [last(each) for each in value]
+            if not isinstance(value, Pipeline):
+                return value
+            pipelines.setdefault(repr(value[:-1]), value)
+            return value[-1]
+
+        found = {title: last(value) for title, value in methods.items()}
+    if len(pipelines) > 1:
+        raise ValueError(
+            "All methods are fitted to the same X, but the Pipelines have different first steps: "
+            f"{', '.join(' '.join(steps.split()) for steps in pipelines)}."
+        )
+    if not pipelines and hasattr(X, "iloc") and _needs_steps(X):
+        return found, table_pipeline(X)
+    return found, next(iter(pipelines.values()), None)
+
+
+def _needs_steps(X):
+    """Return whether a DataFrame has gaps, or columns that are no numbers."""
+    return not X.dtypes.map(is_numeric_dtype).all() or bool(X.isna().any(axis=None))
+
+
+def _joined(pipeline, model):
+    """Return the first steps of a fitted Pipeline with this model as the last step."""
+    joined = copy(pipeline)
+    joined.steps = [*pipeline.steps[:-1], (pipeline.steps[-1][0], model)]
+    return joined
+
+
 def _series(methods, objective):
     """Return (title, name of a method or list of estimators) of each series."""
     if methods is None:
@@ -370,8 +486,8 @@ def _series(methods, objective):
             if not isinstance(estimator, TreeClustering):
                 raise ValueError(
                     f"Method {title!r} is a {type(estimator).__name__}; compare takes names and "
-                    "estimators of this project (TAOClustering, greedy.IMM, ...). All are fitted "
-                    "to the same X: instead of a Pipeline, transform X and pass its last step."
+                    "estimators of this project (TAOClustering, greedy.IMM, ...), and Pipelines "
+                    "that end with one."
                 )
     return series
 

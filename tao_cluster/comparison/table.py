@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from .._utils.options import resolve
 from .._utils.warnings import InterruptedWarning
@@ -21,6 +22,7 @@ from ..objectives import Objective, encode
 from ..optimize.settings import OBJECTIVES
 from ..plot.curves import SIZE_NAMES, cost_label, plot_series
 from ..tree import labels_of, tree_of
+from .splits import averaged, latex
 
 FREE = "free clustering"
 
@@ -38,6 +40,7 @@ _COLUMNS = [
     "ARI",
     "seconds",
 ]
+_FIGURES = ("cost_increase", "cost_increase_new", "parameters", "WAES", "NMI", "ARI")
 # Headings of the printed table.
 _HEADINGS = {
     "cost_increase": "cost increase, %",
@@ -85,11 +88,16 @@ class Comparison:
     models : dict of str to fitted estimator
     notes : tuple of str
         Warnings of the fits, and arguments that were not used.
+    splits : tuple of Comparison
+        With ``compare(..., splits=5)``, the comparison of each split. `table` has their means, and
+        after each column, such as "cost_increase", one with the standard errors of the means,
+        "cost_increase_se". `models` are those of the first split.
     """
 
     table: pd.DataFrame
     models: dict[str, Any]
     notes: tuple[str, ...] = ()
+    splits: tuple = ()
 
     @classmethod
     def from_models(
@@ -147,6 +155,12 @@ class Comparison:
         notes = (*notes, *(note for entry in entries for note in entry.notes))
         return cls(table.astype(kinds), {entry.name: entry.model for entry in entries}, notes)
 
+    @classmethod
+    def from_splits(cls, found):
+        """Average the comparisons of several splits, which have the same rows."""
+        notes = tuple(dict.fromkeys(note for each in found for note in each.notes))
+        return cls(averaged([each.table for each in found]), found[0].models, notes, tuple(found))
+
     @property
     def series(self):
         """Models by method: dict of str to list of fitted estimators."""
@@ -156,7 +170,7 @@ class Comparison:
             for method in methods[list(self.models)].unique()
         }
 
-    def plot(self, size="parameters", *, new=None, ax=None, title=None):
+    def plot(self, size="parameters", *, new=None, ax=None, title=None, width=None):
         """Draw cost against size, one series per method.
 
         The models of one method are joined by a line from the smallest to the largest. ExKMC is
@@ -174,6 +188,8 @@ class Comparison:
             fits. None draws it if there are held-out rows.
         ax : matplotlib Axes, default a new figure
         title : str, optional
+        width : float, optional
+            Of a new figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
 
         Returns
         -------
@@ -195,24 +211,64 @@ class Comparison:
                 "new=True needs held-out rows: call compare(..., validation=0.2), or "
                 "Comparison.from_models(..., new={'X': X_new})."
             )
+        columns = [size, cost, f"{cost}_se"] if self.splits else [size, cost]
         points = {
-            method: part[[size, cost]].to_numpy(dtype=float)
+            method: part[columns].to_numpy(dtype=float)
             for method, part in found.groupby("method", sort=False)
         }
-        curves, methods = self._traces(size), {method: method for method in points}
-        if new:  # the cost of the trees of a trace is known for the rows of the fit only
-            methods = {
-                f"{method} (fitted trees only)" if method in curves else method: method
-                for method in points
-            }
-            points, curves = {name: points[methods[name]] for name in methods}, {}
-        label = cost_label(self.models.values(), new)
-        options = {"methods": methods, "curves": curves, "ax": ax, "title": title}
+        # The cost of the trees of a trace is known for the rows of the fit only.
+        curves = {} if new or self.splits else self._traces(size)
+        label = cost_label(self._estimators.values(), new)
+        options = {"curves": curves, "ax": ax, "title": title}
+        options["width"] = width
         return plot_series(points, size, label, **options)
 
+    def to_latex(self, columns=_FIGURES):
+        """Return the table in LaTeX, for the package booktabs.
+
+        With `splits`, a cell has the mean and its standard error. The best mean of a column is
+        bold, and so is every method within one standard error of the difference from the best: the
+        mean difference over the splits is at most its standard error. Costs, NMI and ARI have a
+        best value. It is that of the methods with the same limit on the number of parameters, which
+        are together between two lines. Without `splits`, methods with the printed value of the best
+        are bold.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Columns of `table`. Default: costs, parameters, WAES, NMI and ARI, if they have values.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            If a column is unknown.
+        """
+        known = [name for name in _COLUMNS[2:] if name in self.table]
+        unknown = [name for name in columns if name not in known]
+        if unknown:
+            raise ValueError(f"columns must be some of {', '.join(known)}; got {unknown[0]!r}.")
+        if columns is _FIGURES:
+            columns = [name for name in columns if self.table[name].notna().any()]
+        tables = [each.table for each in self.splits] or [self.table]
+        limits = {name: _limit(model) for name, model in self._estimators.items()}
+        return latex(tables, self.table, list(columns), self._headings, limits | {FREE: -1})
+
     @property
-    def _explains_labels(self):
-        return any(map(explains_labels, self.models.values()))
+    def _estimators(self):
+        """Fitted estimators by name, without the first steps of Pipelines."""
+        return {
+            name: model[-1] if isinstance(model, Pipeline) else model
+            for name, model in self.models.items()
+        }
+
+    @property
+    def _headings(self):
+        is_labels = any(map(explains_labels, self._estimators.values()))
+        return _HEADINGS | (_HEADINGS_OF_LABELS if is_labels else {})
 
     def _traces(self, size):
         """Return arrays of (size, cost) of the trees in the longest trace of each method."""
@@ -237,9 +293,12 @@ class Comparison:
         """Return the table with readable headings, without "method" and without empty columns."""
         table = self.table.drop(columns="method").astype(dict.fromkeys(_INTEGERS, object))
         table = table.where(table.notna(), np.nan).dropna(axis=1, how="all")
-        return table.rename(
-            columns=_HEADINGS | (_HEADINGS_OF_LABELS if self._explains_labels else {})
-        )
+        for name in [name for name in table if f"{name}_se" in table]:  # of splits
+            errors = table.pop(f"{name}_se")
+            both = table[name].map("{:.2f}".format) + errors.map(" \u00b1 {:.2f}".format)
+            table[name] = both.where(errors > 0, table[name].map("{:.2f}".format))
+            table[name] = table[name].where(self.table[name].notna(), np.nan)
+        return table.rename(columns=self._headings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +310,19 @@ class Entry:
     model: Any
     seconds: float | None
     notes: tuple[str, ...] = ()
+
+
+def _limit(model):
+    """Return the number of parameters to which a model was limited; NaN if it had no such limit.
+
+    An axis-aligned tree with n leaves has 3 n - 2 parameters.
+    """
+    own = model.get_params(deep=False)
+    if own.get("max_parameters") is not None:
+        return own["max_parameters"]
+    is_oblique = own.get("split", "oblique" if "lambda_" in own else "axis") == "oblique"
+    leaves = own["n_clusters"] if "max_leaves" not in own else own["max_leaves"]
+    return np.nan if leaves is None or is_oblique else 3 * leaves - 2
 
 
 def explains_labels(estimator):

@@ -58,26 +58,6 @@ _METHODS = {
     "dptree": Look("#114477", "v", is_hollow=True),
     "mixturetree": Look("#771155", "H", is_hollow=False),
 }
-# What the titles of methods stand for, with the keys of `_METHODS`.
-_LONG_NAMES = {
-    "taooblique": "tree alternating optimization, sums of features",
-    "taoaxis": "tree alternating optimization, single features",
-    "exkmc": "expanding explainable k-means clustering",
-    "imm": "iterative mistake minimization",
-    "cart": "classification and regression trees",
-    "exgreedy": "greedy cuts, one leaf per cluster",
-    "exshallow": "short explanations, one leaf per cluster",
-    "kauri": "k-means as unsupervised reward ideal",
-    "spex": "cuts of small conductance",
-    "spexoblique": "oblique cuts of small conductance",
-    "kdtree": "median cuts",
-    "cubt": "clustering using unsupervised binary trees",
-    "cltree": "clustering by tree construction",
-    "emn": "random cuts of Esfandiari, Mirrokni, Narayanan",
-    "randomcuts": "best of several trees",
-    "dptree": "dynamic programming, one feature",
-    "mixturetree": "tree of a Gaussian mixture",
-}
 _OTHER_LOOKS = (
     Look("#CCAA00", "o", is_hollow=False),
     Look("#551133", "s", is_hollow=True),
@@ -139,11 +119,6 @@ def method_look(title):
     (True, True)
     """
     return _METHODS.get(_key(title))
-
-
-def long_name(title):
-    """Return what the title of a method stands for; empty if the method is unknown."""
-    return _LONG_NAMES.get(_key(title), "")
 
 
 def _key(title):

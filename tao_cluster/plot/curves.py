@@ -4,35 +4,31 @@ from collections.abc import Iterable
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from matplotlib.transforms import ScaledTranslation
 
 from .._utils.frames import check_list_of_names
 from ..columns.names import brief, printable
 from ..export.format import number_text
-from ..inspection.palette import long_name, method_look, series_looks
+from ..inspection.palette import method_look, series_looks
 from ..measures import weighted_average_explanation_size
 from ..optimize.choose import knee
 from ..tree import tree_of
-from .boxes import text_width, wrap
+from .charts import (
+    STYLE,
+    chart_axes,
+    finish,
+    label_lines,
+    lay_out,
+    legend_below,
+    pad,
+    place_or_drop,
+    write_text,
+)
 from .split_view import number
-from .style import STYLE, drawn_with
+from .style import drawn_with
 
 _MOST_NOTES = 5
-# Places of a note beside its point: offset in points, and horizontal and vertical alignment.
-_PLACES = (
-    *((7, 6, "left", "bottom"), (-7, 6, "right", "bottom"), (0, 10, "center", "bottom")),
-    *((-7, -6, "right", "top"), (7, -6, "left", "top"), (0, -10, "center", "top")),
-)
-_NOTE_SIZE, _NOTE_GAP = 8, 4  # of a note: font size, and distance to lines and points, in points
-_NEAR, _RING = 5, 3  # points: distance at which markers overlap, growth of the hidden ones
-_LEGEND_WIDTH, _LEGEND_LINE = 1.75, 0.15  # inches: width of a long name, height of a line
-# An axis is logarithmic if the ratio of its largest to its smallest value exceeds _LOGARITHMIC
-# (axis of sizes) or _FAR (axis of costs).
-_LOGARITHMIC, _FAR = 8, 20
-_ROOM = {"x": 0.38, "y": 0.16}  # inches of the axis that the label of a tick takes
-_SIZE, _WIDE, _DPI = (5.0, 3.4), (6.4, 3.4), 150
-_BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
-COST = "cost above the free clustering\n({} without a tree), %"
+_APART = 5.5  # points between the markers of two series that would coincide
 # What the free clustering of an objective is, if it is the default one.
 _FREE = {
     "kmeans": "k-means",
@@ -43,20 +39,20 @@ _FREE = {
 # What the stages of `history_` are called in pictures, and their colours.
 STAGES = {
     "start": ("initial trees", "#888888"),
-    "direct fit": ("fit to the free clustering", "#888888"),
+    "direct fit": ("fit to the free clusters", "#888888"),
     "penalty": ("penalty method", "#771155"),
     "direct": ("passes over the tests", "#0072B2"),
     "regrow": ("new leaves", "#56B4E9"),
     "relax": ("refits of the tests", "#009E73"),
-    "exact": ("passes that lower the cost directly", "#5E3C99"),
-    "search": ("search for another structure", "#D55E00"),
+    "exact": ("passes on the cost itself", "#5E3C99"),
+    "search": ("search", "#D55E00"),
     "polish": ("passes over all rows", "#000000"),
 }
 
 # Axis label of each measure of the size of a tree. The keys are columns of the table of results
 # that a comparison of methods returns.
 SIZE_NAMES = {
-    "parameters": "number of parameters (weights, thresholds, leaves)",
+    "parameters": "number of parameters",
     "leaves": "number of leaves",
     "WAD": "mean number of tests per row (WAD)",
     "WAES": "mean number of conditions per row (WAES)",
@@ -70,7 +66,7 @@ _MEASURES = {
 }
 
 
-def plot_path(models, *, ax=None, title=None):
+def plot_path(models, *, ax=None, title=None, width=None):
     """Draw cost increase against number of parameters for the models of a regularization path.
 
     The knee, a compromise of cost and size that :func:`tao_cluster.knee` chooses, is marked.
@@ -80,6 +76,8 @@ def plot_path(models, *, ax=None, title=None):
     models : list of fitted estimators, result of :func:`tao_cluster.tao_path`
     ax : matplotlib Axes, default a new figure
     title : str, optional
+    width : float, optional
+        Of a new figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
 
     Returns
     -------
@@ -94,24 +92,21 @@ def plot_path(models, *, ax=None, title=None):
     """
     models = _model_list(models)
     with drawn_with(STYLE):
-        ax = _axes(ax)
+        ax = chart_axes(ax, width)
         x = [tree_of(model).n_parameters for model in models]
-        y = [model.cost_increase_ for model in models]
+        points = np.column_stack([x, [model.cost_increase_ for model in models]])
         look = series_looks({"path": _title(models[0])})["path"]
-        ax.plot(x, y, "-", marker=look.marker, color=look.color, markersize=4, linewidth=1)
-        ax.margins(x=0.08, y=0.12)
-        if len(models) > 2:
-            best = knee(models)
-            spot = (best.tree_.n_parameters, best.cost_increase_)
-            label = "knee: a compromise of cost and size"
-            ax.plot(*spot, "o", markersize=10, fillstyle="none", color="C3", label=label)
-            ax.legend(frameon=False)
-        _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
-        chosen = _evenly_spaced(x)
+        ax.plot(*points.T, "-", marker=look.marker, color=look.color, markersize=4, linewidth=1)
+        chosen, texts = _evenly_spaced(x).tolist(), [_note(model) for model in models]
         if len(models) > 2:  # the knee first, because later notes give way
+            best = knee(models)
             at = next(i for i, model in enumerate(models) if model is best)
+            ax.plot(*points[at], "o", markersize=9, fillstyle="none", color="C3")
             chosen = [at, *(i for i in chosen if abs(i - at) > 1)]
-        _write_notes(ax, chosen, [_note(models[i]) for i in chosen])
+            texts[at] = f"knee, {texts[at]}"
+        _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
+        notes = [write_text(ax, texts[i], "0.3") for i in chosen]
+        place_or_drop(ax, notes, [points[[i]] for i in chosen])
     return ax
 
 
@@ -136,8 +131,7 @@ def cost_label(models, new=False):
     if objectives == {"labels"}:
         return f"{'held-out ' if new else ''}rows with another label, %"
     (name,) = names if len(names) == 1 else (None,)
-    label = COST.format(name or "clusters")
-    return label.replace("cost", "cost of held-out rows", 1) if new else label
+    return f"cost{' of held-out rows' if new else ''} above {name or 'the free clustering'}, %"
 
 
 def _note(model):
@@ -147,52 +141,9 @@ def _note(model):
     return f"\u03bb = {number_text(model.lambda_, 3)}"
 
 
-def _write_notes(ax, positions, texts):
-    """Write a note beside some points of the first line of the axes.
-
-    A note is at the first place of `_PLACES` where it lies inside the axes and covers neither lines
-    and markers nor other notes. If there is no such place, it is left out.
-    """
-    low, high = ax.get_ylim()
-    is_log = ax.get_yscale() == "log"
-    ax.set_ylim(low, high * (high / low) ** 0.08 if is_log else high + 0.08 * (high - low))
-    scale = 72 / ax.figure.dpi  # points per pixel
-    frame = ax.get_window_extent().get_points() * scale
-    points = ax.transData.transform(ax.lines[0].get_xydata()) * scale
-    along = np.linspace(0, len(points) - 1, 40 * len(points))
-    curve = [np.interp(along, np.arange(len(points)), points[:, j]) for j in range(2)]
-    taken = np.column_stack(curve)
-    for i, text in zip(positions, texts, strict=True):
-        size = np.array([72 * text_width(text, _NOTE_SIZE), _NOTE_SIZE])
-        corners = [_corner(points[i], size, place) for place in _PLACES]
-        faults = [_n_covered(corner, size, taken, frame) for corner in corners]
-        best = int(np.argmin(faults))
-        if faults[best]:  # the note would cover something wherever it stands
-            continue
-        dx, dy, ha, va = _PLACES[best]
-        style = {"ha": ha, "va": va, "color": "0.35", "fontsize": _NOTE_SIZE}
-        at = ax.lines[0].get_xydata()[i]
-        ax.annotate(text, at, (dx, dy), textcoords="offset points", **style)
-        grid = np.meshgrid(*(np.linspace(0, length, 12) for length in size))
-        own = corners[best] + np.column_stack([each.ravel() for each in grid])
-        taken = np.vstack([taken, own])
-
-
-def _corner(point, size, place):
-    """Return the lower left corner of a note beside a point, in points."""
-    dx, dy, ha, va = place
-    shift = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
-    return point + np.array([dx, dy]) - size * (shift[ha], shift[va])
-
-
-def _n_covered(corner, size, taken, frame):
-    """Return how many taken places a note covers; very many if it leaves the frame of the axes."""
-    gap = np.maximum(corner - taken, taken - corner - size).max(axis=1)
-    leaves = np.any(corner < frame[0]) or np.any(corner + size > frame[1])
-    return np.sum(gap < _NOTE_GAP) + leaves * len(taken)
-
-
-def plot_tradeoff(models, *, labels=None, size="parameters", X=None, ax=None, title=None):
+def plot_tradeoff(
+    models, *, labels=None, size="parameters", X=None, ax=None, title=None, width=None
+):
     """Draw the cost increase of fitted estimators against the size of their trees.
 
     Models with the same label are one series, joined by a line from the smallest to the largest. A
@@ -210,6 +161,8 @@ def plot_tradeoff(models, *, labels=None, size="parameters", X=None, ax=None, ti
         Rows over which "explanation_size" is averaged; the other sizes do not need it.
     ax : matplotlib Axes, default a new figure
     title : str, optional
+    width : float, optional
+        Of a new figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
 
     Returns
     -------
@@ -247,48 +200,7 @@ def plot_tradeoff(models, *, labels=None, size="parameters", X=None, ax=None, ti
         points.setdefault(label, []).append(place)
         methods.setdefault(label, _title(model))
     label = cost_label(models)
-    return plot_series(points, column, label, methods=methods, ax=ax, title=title)
-
-
-def plot_n_clusters(table, chosen, limit, title=None):
-    """Draw densities between clusters and costs against the number of clusters.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame, `table` of :class:`tao_cluster.n_clusters.NClusters`
-    chosen : int, the suggested number, which is marked if it is in the table
-    limit : float, largest density of a gap
-    title : str, optional
-
-    Returns
-    -------
-    array of two matplotlib Axes
-    """
-    words = f"suggestion: {chosen} clusters" if chosen > 1 else "no clusters found"
-    lines = (("density", "between clusters", "C0"), ("density_tree", "at tests of the tree", "C1"))
-    costs = (("cost_increase", "fitted rows", "C0"), ("cost_increase_new", "new rows", "C1"))
-    has_trees = "cost_increase" in table
-    with drawn_with(STYLE):
-        figure, axes = plt.subplots(1, 2, figsize=_WIDE, dpi=_DPI, layout="constrained")
-        axes[0].axhspan(0, limit, color="0.93", zorder=0, label="gap")
-        parts = (lines, costs if has_trees else (("free_cost", None, "C0"),))
-        for ax, part in zip(axes, parts, strict=True):
-            for name, label, color in part:
-                if name in table:
-                    ax.plot(table.index, table[name], "o-", ms=4, lw=1, color=color, label=label)
-            if chosen in table.index:
-                ax.axvline(chosen, color="0.4", linewidth=1, linestyle=":")
-            ax.set_xlabel("number of clusters")
-            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes[0].set_ylim(bottom=0)
-        look = {"ls": "--", "lw": 1, "color": "0.6", "label": "silhouette"}
-        axes[0].plot(table.index, table["silhouette"], **look)
-        axes[0].set_ylabel("density relative to the peaks")
-        axes[1].set_ylabel("cost of the tree, % above no tree" if has_trees else "cost per row")
-        for ax in axes if has_trees else axes[:1]:
-            ax.legend(frameon=False)
-        figure.suptitle(words if title is None else title, x=0.01, ha="left")
-    return axes
+    return plot_series(points, column, label, methods=methods, ax=ax, title=title, width=width)
 
 
 def _model_list(models):
@@ -332,16 +244,18 @@ def _string_parameters(model):
     return {key: value for key, value in parameters.items() if isinstance(value, str)}
 
 
-def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title=None):
+def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title=None, width=None):
     """Draw cost against size, with the colour and the marker of the method of each series.
 
-    A point that lies below points of other series is drawn as a larger ring around them. In a
-    figure of its own, the legend also has the long names of the methods.
+    The name of a series stands beside its last point. If a name has no place, all names are in a
+    legend below. A series of which points would cover those of an earlier one is drawn a marker's
+    width beside it.
 
     Parameters
     ----------
-    points : dict of str to sequence of (size, cost in percent)
-        Points of each series, joined from the smallest size to the largest.
+    points : dict of str to sequence of (size, cost in percent) or (size, cost, standard error)
+        Points of each series, joined from the smallest size to the largest. Standard errors become
+        error bars.
     size : str, a key of `SIZE_NAMES`
     cost : str, label of the axis of costs
     methods : dict of str to str, optional
@@ -350,76 +264,61 @@ def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title
         Lines to draw for some series instead of the straight lines between their points.
     ax : matplotlib Axes, default a new figure
     title : str, optional
+    width : float, inches, default that of ``rcParams["figure.figsize"]``
 
     Returns
     -------
     matplotlib Axes
     """
     curves = {} if curves is None else curves
-    methods = dict(zip(points, points, strict=True)) if methods is None else methods
-    looks = series_looks(methods)
-    has_space, entries = ax is None, []
+    looks = series_looks(dict(zip(points, points, strict=True)) if methods is None else methods)
     with drawn_with(STYLE):
-        ax = _axes(ax, _WIDE)
+        ax, groups = chart_axes(ax, width), []
         for i, (label, places) in enumerate(points.items()):
-            # Points of several series often coincide. The first series are drawn on top.
             color, marker, is_hollow = looks[label]
             look = {"color": color, "linewidth": 1, "zorder": 3 - 0.01 * i}
-            line = "--" if is_hollow else "-"
-            is_large = is_hollow or len(places) == 1
-            marker = {"marker": marker, "markersize": 6 if is_large else 4}
-            marker["fillstyle"] = "none" if is_hollow else "full"
-            x, y = np.transpose(sorted(map(tuple, places)))
+            style = {"marker": marker, "markersize": 5, "linestyle": "--" if is_hollow else "-"}
+            style |= {"markerfacecolor": "white"} if is_hollow else {}
+            x, y, *errors = np.transpose(sorted(map(tuple, places)))
+            group = []
+            if errors:
+                bars = [y - errors[0], y + errors[0], np.full(len(y), np.nan)]
+                group += ax.plot(np.repeat(x, 3), np.transpose(bars).ravel(), "-", **look)
             if label in curves:
-                ax.plot(*np.transpose(curves[label]), line, **look)
-                ax.plot(x, y, linestyle="none", **look, **marker)
-                x, y = [], []  # an empty line: its legend entry shows both the line and the marker
-            entries += ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
-        # Names are set afterwards, because a legend leaves out those that start with "_".
-        numbers = map(str, range(len(entries)))
-        texts = ax.legend(entries, numbers, **_BESIDE).get_texts()
-        for text, entry in zip(texts, entries, strict=True):
-            text.set_parse_math(False)
-            text.set_text(entry.get_label())
-        if has_space:
-            _add_long_names(ax, texts, methods.values())
+                group += ax.plot(*np.transpose(curves[label]), style["linestyle"], **look)
+                style["linestyle"] = "none"
+            group += ax.plot(x, y, label=brief(printable(str(label))), **look | style)
+            groups.append(group)
         _finish(ax, SIZE_NAMES[size], title, cost)
-        _ring_hidden_points(ax, points, looks)
+        _move_apart(ax, groups)
+        label_lines(ax, [group[-1] for group in groups])
     return ax
 
 
-def _add_long_names(ax, texts, titles):
-    """Write the long name of each method below its entry of the legend, if there is space."""
-    names = [wrap(long_name(title), 7, _LEGEND_WIDTH) for title in titles]
-    n_lines = sum(1 + len(lines) for lines in names)
-    if n_lines * _LEGEND_LINE <= ax.figure.get_size_inches()[1]:
-        for text, lines in zip(texts, names, strict=True):
-            text.set_text("\n".join([text.get_text(), *filter(None, lines)]))
-            text.set_fontsize(7)
+def _move_apart(ax, groups):
+    """Shift series by a few points to the right or left where their markers would coincide."""
+    above, scale, largest = np.empty((0, 2)), 72 / ax.figure.dpi, 0.0
+    for group in groups:
+        own = ax.transData.transform(group[-1].get_xydata()) * scale
+        shifts = np.outer([0, 1, -1, 2, -2, 3, -3], [_APART, 0])
+        distances = [np.abs((own + shift)[:, None] - above).max(axis=2) for shift in shifts]
+        shift = shifts[np.argmin([np.sum(distance < _APART - 0.5) for distance in distances])]
+        above = np.vstack([above, own + shift])
+        largest = max(largest, *np.abs(shift))
+        for line in group if shift.any() else []:
+            offset = ScaledTranslation(*shift / 72, ax.figure.dpi_scale_trans)
+            line.set_transform(ax.transData + offset)
+    pad(ax, largest)
 
 
-def _ring_hidden_points(ax, points, looks):
-    """Draw a larger ring around each point that points of earlier series cover."""
-    above = np.empty((0, 2))
-    for i, (label, places) in enumerate(points.items()):
-        own = np.array([tuple(place) for place in places], dtype=float)
-        drawn = ax.transData.transform(own) * 72 / ax.figure.dpi
-        distance = np.abs(drawn[:, None] - above).max(axis=2)
-        for place, n_above in zip(own, np.sum(distance < _NEAR, axis=1), strict=True):
-            if n_above:
-                look = {"color": looks[label].color, "marker": looks[label].marker, "ls": "none"}
-                size = 6 + _RING * n_above
-                ax.plot(*place, fillstyle="none", markersize=size, zorder=3 - 0.01 * i, **look)
-        above = np.vstack([above, drawn])
-
-
-def plot_history(model, *, ax=None, title=None):
+def plot_history(model, *, ax=None, title=None, width=None):
     """Draw the cost increase of the trees that a fit evaluated, one line per stage.
 
     The dashed line is the cost increase of the resulting tree. A hollow point is a tree that was
     not better than those before it in its stage. Initial trees are not joined by a line, because
     each has a start of its own. A stage whose trees were measured on a sample of the rows, as with
-    `max_rows`, is marked "(sample)". The horizontal axis is the penalty mu if the fit used only
+    `max_rows`, is marked "(sample)". Vertical lines mark changes of lambda, whose values stand
+    above them where they have room. The horizontal axis is the penalty mu if the fit used only
     the penalty method; its first point is then the direct fit, at mu = 0. Otherwise the axis is
     the number of the tree, in the order of evaluation.
 
@@ -428,6 +327,8 @@ def plot_history(model, *, ax=None, title=None):
     model : fitted TAOClustering
     ax : matplotlib Axes, default a new figure
     title : str, optional
+    width : float, optional
+        Of a new figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
 
     Returns
     -------
@@ -462,7 +363,7 @@ def plot_history(model, *, ax=None, title=None):
     is_kept = np.array([bool(record["kept"]) for record in records])
     stages = np.array([_stage_name(record) for record in records])
     with drawn_with(STYLE):
-        ax = _axes(ax, _WIDE)
+        ax = chart_axes(ax, width)
         for name in dict.fromkeys(stages.tolist()):
             at = stages == name
             stage = records[int(np.argmax(at))]["stage"]
@@ -474,20 +375,45 @@ def plot_history(model, *, ax=None, title=None):
             ax.plot(x[hollow], y[hollow], "o", markerfacecolor="white", **look)
         style = {"color": "0.3", "linewidth": 1, "linestyle": "--"}
         result = round(float(model.cost_increase_), 2) + 0.0  # no negative zero
-        label = f"resulting tree: {number(result, '.2f')} %"
+        label = f"result: {number(result, '.2f')} %"
         ax.axhline(model.cost_increase_, label=label, **style)
         if not is_kept.all():
             ax.plot([], [], "o", color="0.5", markersize=4, fillstyle="none", label="not kept")
+        x_label = r"penalty $\mu$" if along_mu else "number of the tree"
+        ax.set(xlabel=x_label, ylabel=cost_label([model]))
+        ax.set_title(title or "", loc="left")
         if along_mu:
             ax.set_xscale("log")
-        ax.legend(**_BESIDE)
-        scale_costs(ax)
-        ax.set_ylabel(cost_label([model]))
-        ax.set_xlabel(
-            r"penalty $\mu$" if along_mu else "number of the tree, in the order of the fit"
-        )
-        ax.set_title(title or "", loc="left")
+        finish(ax, whole=not along_mu, costs=True)
+        if not along_mu:
+            _mark_lambdas(ax, np.array([record["lambda"] for record in records], dtype=float))
+        legend_below(ax)
     return ax
+
+
+def _mark_lambdas(ax, lambdas):
+    """Draw a line at each change of lambda, and write above it the values that have room."""
+    starts = [0, *(np.flatnonzero(np.diff(lambdas)) + 1)]
+    if len(starts) == 1:
+        return
+    ends, last = [*starts[1:], len(lambdas)], -np.inf
+    for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        if start:
+            ax.axvline(start + 0.5, color="0.75", linewidth=0.8, linestyle=":", zorder=1)
+        if ax not in ax.figure.axes:  # a panel beside a tree, whose final size is unknown
+            continue
+        value = number_text(lambdas[start], 2)
+        text = value if i else f"\u03bb = {value}"
+        style = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
+        style |= {"ha": "center", "va": "bottom", "color": "0.35", "parse_math": False}
+        note = ax.annotate(text, ((start + end + 1) / 2, 1.0), (0, 2), **style)
+        box = note.get_window_extent()
+        if box.x0 < last + 0.3 * box.height or box.x1 > ax.bbox.x1 + box.height:
+            note.remove()
+        else:
+            last = box.x1
+    ax.set_title(ax.get_title(loc="left"), loc="left", pad=plt.rcParams["font.size"] * 1.5 + 4)
+    lay_out(ax)
 
 
 def _stage_name(record):
@@ -508,57 +434,8 @@ def _evenly_spaced(sizes):
     return np.unique(np.abs(sizes[:, None] - wanted).argmin(axis=0))
 
 
-def _axes(ax, size=_SIZE):
-    if ax is None:
-        _, ax = plt.subplots(figsize=size, dpi=_DPI, layout="constrained")
-    return ax
-
-
-def scale_costs(*axes):
-    """Make the axes of costs logarithmic or linear, by one rule for all pictures of costs.
-
-    They are logarithmic if all costs are positive and the largest is more than 20 times the
-    smallest. Otherwise they are linear and include 0. Axes that are passed together are treated
-    alike.
-
-    Parameters
-    ----------
-    *axes : matplotlib Axes, whose lines have the costs as y coordinates
-    """
-    costs = [np.concatenate([line.get_ydata() for line in ax.lines]) for ax in axes]
-    low, high = np.nanmin(np.concatenate(costs)), np.nanmax(np.concatenate(costs))
-    for ax, own in zip(axes, costs, strict=True):
-        if low > 0 and high > _FAR * low:
-            ax.set_yscale("log")
-            ax.set_ylim(0.8 * np.nanmin(own), 1.25 * np.nanmax(own))
-            log_ticks(ax.yaxis)
-        elif ax.get_yscale() == "linear":  # given axes may have a logarithmic scale
-            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
-
-
 def _finish(ax, size_name, title, cost):
-    low, high = ax.get_xlim()
-    if high > _LOGARITHMIC * max(low, 0.0):  # logarithmic ticks overlap in a shorter range
-        ax.set_xscale("log")
-        log_ticks(ax.xaxis)
-    elif size_name.startswith("number"):
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    scale_costs(ax)
-    ax.set_xlabel(size_name)
-    ax.set_ylabel(cost)
+    """Write labels and title of an axes of costs against sizes, and set its scales and ticks."""
+    ax.set(xlabel=size_name, ylabel=cost)
     ax.set_title(title or "", loc="left")
-
-
-def log_ticks(axis):
-    """Set ticks of a logarithmic axis, written without exponents.
-
-    They are at the powers of ten and, if there is room, also at 2 and 5 times each of them.
-    """
-    low, high = axis.get_view_interval()
-    place, name = axis.axes.get_position(), axis.axis_name
-    width, height = axis.figure.get_size_inches()
-    length = place.width * width if name == "x" else place.height * height
-    has_room = 3 * np.log10(high / low) * _ROOM[name] < length
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if has_room else (1,)))
-    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axis.set_minor_formatter(NullFormatter())
+    finish(ax, whole=size_name.startswith("number"), costs=True, log_x=True)

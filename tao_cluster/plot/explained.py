@@ -1,4 +1,4 @@
-"""Pictures of a decision path, of the features of a cluster, and of the stability of a model."""
+"""Pictures of a decision path and of the features of a cluster."""
 
 import math
 import re
@@ -11,10 +11,9 @@ from matplotlib.ticker import MaxNLocator
 
 from ..columns.names import Abbreviation, brief
 from ..export.format import minus_signs, tested_name, typeset, value_text
-from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
+from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import check_image_shape
 from .boxes import name_lines, text_width, wrap
-from .curves import COST, scale_costs
 from .glyphs import PALE, SIGNED
 from .split_view import number
 from .style import STYLE, drawable, drawn_with, make_drawable
@@ -276,71 +275,3 @@ def _write_labels(ax, labels):
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
     ax.set_axisbelow(True)
-
-
-_SIZE = (10.0, 3.2)
-_N_FEATURES = 12
-_NAMES = {"resample": "resamples", "seed": "seeds"}
-_MARKERS = {"resample": "o", "seed": "D"}
-
-
-def plot_stability(table, features, title=None):
-    """Draw three panels: agreement with the model, cost against size, most used features.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame, one row per refit
-        Columns kind ("resample" or "seed"), ARI, cost_increase (percent) and parameters (number).
-    features : pandas.DataFrame, one row per feature, the most used first
-        Columns resamples and seeds: the share of these refits that test the feature. Column rows:
-        the share of the rows whose decision path tests it.
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib Figure with three axes
-    """
-    with drawn_with(STYLE):
-        figure, axes = plt.subplots(1, 3, figsize=_SIZE, dpi=_DPI, layout="constrained")
-        for i, (kind, part) in enumerate(table.groupby("kind", sort=False)):
-            look = {"color": cluster_color(i), "marker": _MARKERS[kind], "alpha": 0.7}
-            look |= {"linestyle": "none", "markersize": 4}
-            _stripe(axes[0], i, part["ARI"].to_numpy(), look)
-            axes[1].plot(part["parameters"], part["cost_increase"], label=_NAMES[kind], **look)
-        kinds = table["kind"].unique()
-        axes[0].set_xticks(range(len(kinds)), [_NAMES[kind] for kind in kinds])
-        axes[0].set_xlim(-0.5, len(kinds) - 0.5)
-        axes[0].set_ylim(min(0.0, table["ARI"].min()), 1.02)
-        axes[0].set_ylabel("agreement with the model (ARI)")
-        axes[1].set_xlabel("number of parameters")
-        axes[1].xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes[1].set_ylabel(COST.format("clusters"))
-        scale_costs(axes[1])
-        axes[1].legend(frameon=False)
-        _bars(axes[2], features.head(_N_FEATURES))
-        figure.suptitle(title or "", x=0.01, ha="left")
-    return figure
-
-
-def _stripe(ax, place, values, look):
-    """Draw sorted values side by side around x = `place`, and their mean as a horizontal line."""
-    offsets = np.linspace(-0.2, 0.2, len(values))
-    ax.plot(place + offsets, np.sort(values), **look)
-    ax.plot([place - 0.3, place + 0.3], [values.mean()] * 2, color="0.2", linewidth=1)
-
-
-def _bars(ax, features):
-    """Draw the share of the refits that test each feature, and the share of the rows."""
-    places = np.arange(len(features))
-    for i, name in enumerate(_NAMES.values()):
-        color = cluster_color(i)
-        ax.barh(places + 0.4 * i - 0.2, features[name], 0.38, color=color, label=name)
-    ax.plot(features["rows"], places, "|", color="0.1", markersize=12, label="share of rows")
-    ax.set_yticks(places, [brief(str(name)) for name in features.index])
-    for label in ax.get_yticklabels():
-        label.set_parse_math(False)
-    ax.invert_yaxis()
-    ax.grid(visible=False, axis="y")
-    ax.set_xlim(0, 1.02)
-    ax.set_xlabel("share of refits that test the feature")
-    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3)

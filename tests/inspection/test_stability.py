@@ -207,12 +207,12 @@ def test_printed_form_has_readable_headings(found):
 def test_picture(found):
     axes = found.plot(title="wine").axes
     assert len(axes) == 3
-    agreement = np.concatenate([line.get_ydata() for line in axes[0].lines])
+    agreement = np.concatenate([line.get_xdata() for line in axes[0].lines])
     assert set(found.table["ARI"]) <= set(agreement)
     shown = np.concatenate([line.get_xydata() for line in axes[1].lines])
     expected = found.table[["parameters", "cost_increase"]].to_numpy()
     np.testing.assert_allclose(np.sort(shown, axis=0), np.sort(expected, axis=0))
-    names = [label.get_text() for label in axes[2].get_yticklabels()]
+    names = [label.get_text().replace("\n", "") for label in axes[2].get_yticklabels()]
     assert names == list(found.features.index[: len(names)])
     widths = [bar.get_width() for bar in axes[2].patches[: len(names)]]
     np.testing.assert_allclose(widths, found.features["resamples"][: len(names)])

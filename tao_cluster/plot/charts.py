@@ -1,0 +1,490 @@
+"""What all charts share: size, ticks, limits, names beside lines; and charts of several panels."""
+
+from itertools import product
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from matplotlib.transforms import ScaledTranslation
+
+from ..columns.names import printable
+from ..inspection.palette import cluster_color
+from .boxes import name_lines
+from .style import drawn_with, make_drawable
+
+# Fonts and their sizes are those of rcParams.
+STYLE: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True}
+STYLE |= {"grid.color": "0.92", "axes.axisbelow": True, "legend.frameon": False}
+_LEAST, _WIDE = 2.5, 5.0  # inches: narrowest figure, and narrowest one with panels side by side
+_DPI = 150
+_PAD, _GAP = 8, 2.5  # points: from data to the edge of the axes, from a name to lines and markers
+_MOST_ROOM = 0.45  # of the width of the axes for names at the ends of lines
+# An axis of costs is logarithmic if the ratio of the largest to the smallest value exceeds _FAR.
+_FAR = 20
+# Ticks of logarithmic axes: the first ones that have room. The densest are for less than a decade.
+_SUBS = ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
+_PAIR = ("#0072B2", "#D55E00")
+_OTHER = "0.55"
+_N_BARS = 12
+
+
+def plot_n_clusters(table, chosen, limit, title=None, width=None):
+    """Draw densities between clusters and costs against the number of clusters.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame, `table` of :class:`tao_cluster.n_clusters.NClusters`
+    chosen : int, the suggested number, which is marked if it is in the table
+    limit : float, largest density of a gap
+    title : str, optional
+    width : float, inches, default that of ``rcParams["figure.figsize"]``
+
+    Returns
+    -------
+    array of two matplotlib Axes
+    """
+    words = f"suggestion: {chosen} clusters" if chosen > 1 else "no clusters found"
+    lines = {"density": "clusters", "density_tree": "tests", "silhouette": "silhouette"}
+    costs = {"cost_increase": "fitted rows", "cost_increase_new": "new rows"}
+    has_trees = "cost_increase" in table
+    with drawn_with(STYLE):
+        axes = list(_panels(width, "ab", "a\nb", 3.2, 5.0).values())
+        names = [lines, costs if has_trees else {"free_cost": "_"}]
+        for ax, part in zip(axes, names, strict=True):
+            for (column, name), color in zip(part.items(), (*_PAIR, _OTHER), strict=False):
+                if column in table:
+                    look = {"color": color, "ms": 4, "lw": 1, "label": name}
+                    ax.plot(table.index, table[column], "--" if color == _OTHER else "o-", **look)
+            if chosen in table.index:
+                ax.axvline(chosen, color="0.4", linewidth=1, linestyle=":")
+            ax.set_xlabel("number of clusters")
+        axes[0].axhspan(0, limit, color="0.94", zorder=0)
+        axes[0].set_ylabel("density relative to the peaks")
+        axes[1].set_ylabel("cost of the tree, % above no tree" if has_trees else "cost per row")
+        for ax in axes:
+            ax.update_datalim([(table.index[0], 0.0)])
+        _head(axes[0].figure, words if title is None else title)
+        finish(*axes, whole=True)
+        places = np.column_stack([table.index, np.full(len(table), limit / 2)])
+        for ax in axes:
+            label_lines(ax, ax.get_legend_handles_labels()[0])
+        place_or_drop(axes[0], [write_text(axes[0], "gap", "0.4")], [places])
+    return np.array(axes)
+
+
+def plot_stability(table, features, title=None, width=None):
+    """Draw three panels: agreement with the model, cost against size, most used features.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame, one row per refit
+        Columns kind ("resample" or "seed"), ARI, cost_increase (percent) and parameters (number).
+    features : pandas.DataFrame, one row per feature, the most used first
+        Columns resamples and seeds: the share of these refits that test the feature. Column rows:
+        the share of the rows whose decision path tests it.
+    title : str, optional
+    width : float, inches, default that of ``rcParams["figure.figsize"]``
+
+    Returns
+    -------
+    matplotlib Figure with three axes
+    """
+    kinds = {"resample": "resamples", "seed": "seeds"}
+    shown = features.head(_N_BARS)
+    height = 0.9 + 0.032 * _size() * max(len(shown), 4)
+    with drawn_with(STYLE):
+        axes = _panels(width, "ac\nbc", "a\nb\nc", max(height, 3.8), 3.9 + height, (1, 1.7))
+        agreement, cost, usage = axes.values()
+        for i, (kind, part) in enumerate(table.groupby("kind", sort=False)):
+            look = {"color": _PAIR[i], "marker": "oD"[i], "alpha": 0.7, "ls": "none", "ms": 4}
+            values = np.sort(part["ARI"])
+            agreement.plot(values, i + np.linspace(0.25, -0.25, len(values)), **look)
+            agreement.plot([values.mean()] * 2, [i - 0.35, i + 0.35], color="0.2", linewidth=1)
+            cost.plot(part["parameters"], part["cost_increase"], **look)
+            bars = {"color": _PAIR[i], "label": kinds[kind]}
+            usage.barh(np.arange(len(shown)) + 0.4 * i - 0.2, shown[kinds[kind]], 0.38, **bars)
+        agreement.set_xlabel("agreement with the model (ARI)")
+        agreement.update_datalim([(0, -0.4), (1, 1.4)])
+        _name_bars(agreement, table["kind"].map(kinds).unique())
+        cost.set(xlabel="number of parameters", ylabel="cost above the free clustering, %")
+        usage.plot(shown["rows"], np.arange(len(shown)), "|", color="0.1", ms=10, label="rows")
+        usage.set_xlabel("share that tests the feature")
+        _name_bars(usage, shown.index)
+        usage.update_datalim([(0, 0), (1, 0)])
+        _head(cost.figure, title)
+        finish(agreement, usage)
+        finish(cost, whole=True, costs=True)
+        legend_below(usage, [*usage.containers, usage.lines[-1]])
+    return cost.figure
+
+
+def plot_monitor(segments, indices, limits, title, width=None):
+    """Draw the sizes of the clusters then and now, and the largest population stability indices.
+
+    Parameters
+    ----------
+    segments : pandas.DataFrame with share_then and share_now, by name
+    indices : pandas.DataFrame, by name of the column or test
+        Columns psi (population stability index) and status ("stable", "watch" or "moved").
+    limits : dict of float, by status
+    title : str
+    width : float, inches, default that of ``rcParams["figure.figsize"]``
+
+    Returns
+    -------
+    array of two matplotlib Axes
+    """
+    bars = indices.sort_values("psi", ascending=False, kind="stable").head(_N_BARS)
+    colors = {"stable": "0.7", "watch": "#E69F00", "moved": "#C1272D"}
+    line = 0.032 * _size()
+    heights = [0.8 + line * n for n in (1.5 * max(len(segments), 3), max(len(bars), 5))]
+    with drawn_with(STYLE):
+        panels = _panels(width, "ab", "a\nb", 0.3 + max(heights), 0.3 + sum(heights), heights)
+        axes = np.array(list(panels.values()))
+        own = [cluster_color(i, name) for i, name in enumerate(segments.index)]
+        for shift, when, alpha in ((-0.2, "then", 0.45), (0.2, "now", 1.0)):
+            places, shares = np.arange(len(segments)) + shift, 100 * segments[f"share_{when}"]
+            axes[0].barh(places, shares, 0.36, color=own, alpha=alpha)
+        axes[0].set_xlabel("% of the rows: then (pale), now")
+        axes[1].barh(range(len(bars)), bars["psi"], 0.7, color=[colors[s] for s in bars["status"]])
+        axes[1].set_xlabel("population stability index")
+        axes[1].update_datalim([(max(limits.values()), 0)])
+        for limit in limits.values():
+            axes[1].axvline(limit, color="0.3", linestyle="--", linewidth=0.8)
+        _name_bars(axes[0], segments.index)
+        _name_bars(axes[1], bars.index)
+        _head(axes[0].figure, title)
+        finish(*axes)
+        found = [status for status in ("watch", "moved") if status in set(bars["status"])]
+        legend_below(axes[1], [Rectangle((0, 0), 1, 1, color=colors[s], label=s) for s in found])
+        make_drawable(axes[0].figure, [*segments.index, *bars.index])
+    return axes
+
+
+# ---------------------------------------------------------------------- sizes
+
+
+def chart_axes(ax, width):
+    """Return the given axes, or those of a new figure of this width.
+
+    Raises
+    ------
+    ValueError
+        If there are both axes and a width, or if the width is too small.
+    """
+    if ax is None:
+        return _panels(width, "a", "a", None, None)["a"]
+    if width is not None:
+        raise ValueError("width is that of a new figure; the given ax has a width of its own.")
+    return ax
+
+
+def _panels(width, wide, narrow, height_wide, height_narrow, ratios=None):
+    """Return the axes of a new figure by letter: one mosaic for wide figures, one for narrow ones.
+
+    `ratios` are those of the heights of the rows, or of all of them but the last.
+    """
+    width = plt.rcParams["figure.figsize"][0] if width is None else width
+    if not width >= _LEAST:
+        raise ValueError(f"width={width!r} is too small for a chart: {_LEAST} inches at least.")
+    mosaic = wide if width >= _WIDE else narrow
+    height = (height_wide if width >= _WIDE else height_narrow) or 1.5 + 0.3 * width
+    n_rows = mosaic.count("\n") + 1
+    if n_rows == 1:
+        ratios = None
+    elif ratios is not None and len(ratios) < n_rows:
+        ratios = [*ratios, height - sum(ratios)]
+    options = {"figsize": (width, height), "dpi": _DPI, "layout": "constrained"}
+    figure, axes = plt.subplot_mosaic(mosaic, height_ratios=ratios, **options)
+    for name in sorted(axes):  # `figure.axes` in the order of the letters
+        figure.delaxes(axes[name])
+        figure.add_axes(axes[name])
+    return {name: axes[name] for name in sorted(axes)}
+
+
+def _size():
+    """Return the size of text in points."""
+    return FontProperties(size=plt.rcParams["font.size"]).get_size_in_points()
+
+
+def _head(figure, title):
+    """Write the title of a figure in as many lines as it needs."""
+    if title:
+        text = figure.suptitle(title, x=0.01, ha="left", size=_size(), parse_math=False)
+        _wrap(text, 0.97 * figure.bbox.width)
+
+
+def _name_bars(ax, names):
+    """Write a name beside each bar, from top to bottom."""
+    most = 0.45 * ax.figure.get_size_inches()[0] * (ax.bbox.width / ax.figure.bbox.width) ** 0.5
+    texts = ["\n".join(name_lines(printable(str(name)), _size(), most)) for name in names]
+    ax.set_yticks(range(len(texts)), texts)
+    for label in ax.get_yticklabels():
+        label.set(parse_math=False, linespacing=0.95)
+    ax.set_ylim(len(texts) - 0.4, -0.6)
+    ax.grid(visible=False, axis="y")
+
+
+def lay_out(ax):
+    """Bring the axes to their place, as far as the figure has a layout."""
+    engine = ax.figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(ax.figure)
+
+
+def _wrap(text, most):
+    """Break the lines of a text (artist) so that none is longer than `most` pixels."""
+    lines = [""]
+    for word in text.get_text().split():
+        text.set_text(f"{lines[-1]} {word}".strip())
+        box = text.get_window_extent()
+        if max(box.width, box.height) > most and lines[-1]:
+            lines.append(word)
+        else:
+            lines[-1] = text.get_text()
+    text.set_text("\n".join(lines))
+
+
+def finish(*axes, whole=False, costs=False, log_x=False):
+    """Set scales, limits and ticks so that no marker is cut, and break long labels of the axes.
+
+    Parameters
+    ----------
+    *axes : matplotlib Axes
+    whole : bool, default=False
+        Whether the x coordinates are integers.
+    costs : bool, default=False
+        Whether the y axis has costs; see :func:`scale_costs`.
+    log_x : bool, default=False
+        Whether the x axis may become logarithmic.
+    """
+    for ax in axes:
+        low, high = ax.dataLim.intervalx
+        if log_x and high > 8 * max(low, 0.0):
+            ax.set_xscale("log")
+        elif whole and high - low < 2:
+            ax.update_datalim([(low - 1, ax.dataLim.y0), (high + 1, ax.dataLim.y0)])
+    if costs:
+        scale_costs(*axes)
+    lay_out(axes[0])
+    for ax in axes:
+        _wrap(ax.xaxis.label, max(ax.bbox.width, 0.6 * ax.get_tightbbox().width))
+        _wrap(ax.yaxis.label, ax.bbox.height)
+    lay_out(axes[0])
+    for ax in axes:
+        pad(ax)
+        for axis, is_whole in ((ax.xaxis, whole), (ax.yaxis, False)):
+            if axis.get_scale() == "log":
+                log_ticks(axis)
+            elif isinstance(axis.get_major_locator(), MaxNLocator):  # of numbers, not of names
+                n = int(np.clip(_length(axis) / _room(axis), 2, 6))
+                axis.set_major_locator(MaxNLocator(n, integer=is_whole, steps=[1, 2, 5, 10]))
+    lay_out(axes[0])
+
+
+def pad(ax, further=0.0):
+    """Set limits of the axes so that markers, moved by up to `further` points in x, are inside."""
+    pads = np.array([_PAD + further, _PAD]) * ax.figure.dpi / 72
+    ax.margins(*pads / np.maximum(ax.bbox.size - 2 * pads, pads))
+
+
+def scale_costs(*axes):
+    """Make the axes of costs logarithmic or linear, by one rule for all pictures of costs.
+
+    They are logarithmic if all costs are positive and the largest is more than 20 times the
+    smallest. Otherwise they are linear and include 0. Axes that are passed together are treated
+    alike.
+
+    Parameters
+    ----------
+    *axes : matplotlib Axes, whose lines have the costs as y coordinates
+    """
+    costs = np.concatenate([line.get_ydata() for ax in axes for line in ax.lines])
+    low, high = np.nanmin(costs), np.nanmax(costs)
+    for ax in axes:
+        if low > 0 and high > _FAR * low:
+            ax.set_yscale("log")
+            log_ticks(ax.yaxis)
+        elif ax.get_yscale() == "linear":  # given axes may have a logarithmic scale
+            ax.update_datalim([(ax.dataLim.x0, 0.0)])
+            ax.autoscale_view()
+
+
+def log_ticks(axis):
+    """Set ticks of a logarithmic axis, written without exponents, as many as have room."""
+    low, high = axis.get_view_interval()
+    decades = np.log10(high / low)
+    gaps = [np.diff(np.log10([*subs, 10])).min() * _length(axis) / decades for subs in _SUBS]
+    fits = [gap >= _room(axis) for gap in gaps]
+    fits[0] &= decades < 1
+    axis.set_major_locator(LogLocator(subs=_SUBS[fits.index(True) if any(fits) else -1]))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _length(axis):
+    """Return the length of an axis in points."""
+    return axis.axes.bbox.size["xy".index(axis.axis_name)] * 72 / axis.figure.dpi
+
+
+def _room(axis):
+    """Return the length that the label of a tick needs, in points."""
+    return _size() * (2.6 if axis.axis_name == "x" else 1.5)
+
+
+# ---------------------------------------------------------------------- names of lines
+
+
+def legend_below(ax, handles=None):
+    """Write a legend below the axes, in as many columns as have room; it is not clipped."""
+    handles = ax.get_legend_handles_labels()[0] if handles is None else handles
+    if not handles:
+        return
+    lay_out(ax)
+    box, inches = ax.get_tightbbox(), ax.figure.dpi_scale_trans
+    shift = ScaledTranslation(*(box.min - ax.bbox.min) / ax.figure.dpi, inches)
+    place = {"loc": "upper left", "bbox_to_anchor": (0, 0), "borderaxespad": 0.3, "borderpad": 0}
+    place |= {"bbox_transform": ax.transAxes + shift, "handlelength": 1.5, "columnspacing": 1.2}
+    for n_columns in range(min(len(handles), 4), 0, -1):
+        # Names are set afterwards, because a legend leaves out those that start with "_".
+        legend = ax.legend(handles, map(str, range(len(handles))), ncols=n_columns, **place)
+        for text, handle in zip(legend.get_texts(), handles, strict=True):
+            text.set_parse_math(False)
+            text.set_text(handle.get_label())
+        legend_box = legend.get_window_extent()
+        if legend_box.width <= box.width:
+            break
+    if ax.figure.axes == [ax] and ax.figure.get_layout_engine() is not None:
+        width, height = ax.figure.get_size_inches()
+        ax.figure.set_size_inches(width, height + legend_box.height / ax.figure.dpi)
+    lay_out(ax)
+
+
+def label_lines(ax, lines):
+    """Write the name of each line beside its last point, and others in a legend below the axes.
+
+    The x axis is extended so that names at the right end have room, and single points at the left.
+    """
+    texts = [write_text(ax, line.get_label(), line.get_color()) for line in lines]
+    limits, others = ax.get_xlim(), lines
+    for both in (False, True, False):
+        ax.set_xlim(limits)
+        if not _make_room(ax, texts, _ends(ax, lines), both):
+            continue
+        others = [lines[i] for i in place_texts(ax, texts, _ends(ax, lines))]
+        if not others:
+            return
+    for text, line in zip(texts, lines, strict=True):
+        if line in others:
+            text.remove()
+    legend_below(ax, others)
+
+
+def _ends(ax, lines):
+    """Return the points of each line, as they are drawn, from the last to the first."""
+    drawn = [line.get_transform().transform(line.get_xydata()[::-1]) for line in lines]
+    return [ax.transData.inverted().transform(p[~np.isnan(p).any(axis=1)]) for p in drawn]
+
+
+def write_text(ax, text, color):
+    """Return a text, which :func:`place_texts` moves to its place: matplotlib Annotation."""
+    style = {"color": color, "parse_math": False, "annotation_clip": False}
+    return ax.annotate(text, (0, 0), (0, 0), textcoords="offset points", **style)
+
+
+def _make_room(ax, texts, ends, both):
+    """Extend the x axis for texts right of the last points, and left of single points if `both`.
+
+    Return False if the names would take too much of it.
+    """
+    start, stop = ax.bbox.intervalx
+    widths = [text.get_window_extent().width + 2.5 * _GAP * ax.figure.dpi / 72 for text in texts]
+    places = np.array([ax.transData.transform(end[0])[0] for end in ends])
+    is_left = np.array([both and len(end) == 1 for end in ends])
+    low, high, scale = 0.0, 0.0, 1.0
+    for _ in range(20):  # a longer axis draws the data closer together, so that it must be longer
+        missing = np.array(widths) / scale - np.where(is_left, places - start, stop - places)
+        low, high = (max(0.0, *missing[is_left == side], 0.0) for side in (True, False))
+        scale = (stop - start) / (stop - start + low + high)
+        if scale < 1 - _MOST_ROOM:
+            return False
+    at = np.array([[start - low, ax.bbox.y0], [stop + high, ax.bbox.y0]])
+    ax.set_xlim(ax.transData.inverted().transform(at)[:, 0])
+    return True
+
+
+def place_texts(ax, texts, ends):
+    """Move each text beside one of its points, where it covers neither lines nor other texts.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    texts : list of matplotlib Annotation
+    ends : list of arrays of shape (n, 2)
+        Points of each text, the best one first.
+
+    Returns
+    -------
+    list of int, positions of the texts for which there is no place
+    """
+    pixels = ax.figure.dpi / 72
+    taken, frame, left = _taken(ax), ax.bbox.get_points(), []
+    for i in sorted(range(len(texts)), key=lambda i: len(ends[i]) == 1):  # lines first
+        size = texts[i].get_window_extent().size
+        for at in ends[i][:: max(1, len(ends[i]) // 6)]:
+            corners = _corners(ax.transData.transform(at), size, pixels)
+            corner = next((each for each in corners if _is_free(each, size, taken, frame)), None)
+            if corner is not None:
+                break
+        else:
+            left.append(i)
+            continue
+        texts[i].xy = at
+        shift = (corner - texts[i].get_window_extent().min) / pixels
+        texts[i].set_position(np.array(texts[i].get_position()) + shift)
+        grid = corner + list(product(*(np.linspace(0, length, 12) for length in size)))
+        taken = np.vstack([taken, np.column_stack([grid, np.full(len(grid), _GAP * pixels)])])
+    return left
+
+
+def place_or_drop(ax, texts, ends):
+    """Do the same as :func:`place_texts`, and remove texts that have no place."""
+    for i in place_texts(ax, texts, ends):
+        texts[i].remove()
+
+
+def _corners(point, size, pixels):
+    """Return lower left corners of a text beside a point: right of it, above, below, left."""
+    width, height = size
+    gap = 2.2 * _GAP * pixels
+    shifts = [0, 0.5, -0.5, 1, -1, 1.5, -1.5]
+    right = [(gap, (shift - 0.5) * height) for shift in shifts]
+    sides = product((gap, -gap - height), (-0.5, 0.0, -1.0, -0.25, -0.75))
+    left = [(-gap - width, (shift - 0.5) * height) for shift in shifts]
+    return point + np.array([*right, *((shift * width, side) for side, shift in sides), *left])
+
+
+def _is_free(corner, size, taken, frame):
+    """Whether a text covers nothing and lies inside the axes."""
+    if np.any(corner < frame[0]) or np.any(corner + size > frame[1] + 1):
+        return False
+    gap = np.maximum(corner - taken[:, :2], taken[:, :2] - corner - size).max(axis=1)
+    return not np.any(gap < taken[:, 2])
+
+
+def _taken(ax):
+    """Return points along all lines, and their distance from a text: array (n, 3), in pixels."""
+    pixels, found = ax.figure.dpi / 72, [np.empty((0, 3))]
+    for line in ax.lines:
+        points = line.get_transform().transform(line.get_xydata())
+        radius = line.get_markersize() / 2 if line.get_marker() not in {"None", "", None} else 0
+        if line.get_linestyle() != "None" and len(points) > 1:
+            n = np.nan_to_num(np.abs(np.diff(points, axis=0)).max(axis=1) // (3 * pixels)) + 1
+            at = [i + np.linspace(0, 1, int(k), endpoint=False) for i, k in enumerate(n)]
+            at = np.concatenate([*at, [len(points) - 1]])
+            points = np.column_stack([np.interp(at, range(len(points)), p) for p in points.T])
+        points = points[~np.isnan(points).any(axis=1)]
+        found.append(np.column_stack([points, np.full(len(points), (radius + _GAP) * pixels)]))
+    return np.vstack(found)

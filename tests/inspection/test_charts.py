@@ -1,0 +1,190 @@
+"""Charts at the widths of a column and of a page, measured from the renderer."""
+
+from functools import partial
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+from greedy import CART, IMM, ExKMC
+from tao_cluster import (
+    PenaltyMethod,
+    TAOClustering,
+    choose_n_clusters,
+    compare,
+    monitor,
+    stability,
+    table_pipeline,
+    tao_path,
+)
+from tao_cluster.plot import plot_history, plot_path, plot_tradeoff
+from tao_cluster.plot.charts import plot_monitor, plot_n_clusters, plot_stability
+from tao_cluster.plot.curves import plot_series
+
+slow = partial(pytest.param, marks=pytest.mark.slow)
+WIDTHS = (3.3, 6.5)
+FONTS = ({"font.size": 7}, {"font.size": 10}, {"font.size": 9, "font.family": "serif"})
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def figure_of(drawn):
+    return drawn if hasattr(drawn, "savefig") else np.ravel(drawn)[0].figure
+
+
+def check(figure):
+    """No two texts overlap, none leaves the figure, and no marker is cut."""
+    figure.canvas.draw()
+    frame = figure.bbox
+    texts = [text for text in figure.findobj(Text) if text.get_text().strip()]
+    left = {id(text) for text in hidden(figure)}
+    shown = [text for text in texts if text.get_visible() and id(text) not in left]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in shown]
+    for i, (text, box) in enumerate(boxes):
+        assert box.x0 >= -1, text
+        assert box.y0 >= -1, text
+        assert box.x1 <= frame.width + 1, text
+        assert box.y1 <= frame.height + 1, text
+        for other, its in boxes[:i]:
+            width = min(box.x1, its.x1) - max(box.x0, its.x0)
+            height = min(box.y1, its.y1) - max(box.y0, its.y0)
+            assert min(width, height) < 1.5, (text, other)
+    for ax in figure.axes:
+        for line in ax.lines:
+            if line.get_marker() in {"None", "", "|"}:
+                continue
+            points = line.get_transform().transform(line.get_xydata())
+            points = points[~np.isnan(points).any(axis=1)]
+            radius = line.get_markersize() / 2 * figure.dpi / 72 - 1
+            assert np.all(points - radius >= ax.bbox.min), line.get_label()
+            assert np.all(points + radius <= ax.bbox.max), line.get_label()
+    sizes = {round(text.get_fontsize(), 3) for text in shown}
+    assert min(sizes) >= plt.rcParams["font.size"] - 1e-6
+
+
+def hidden(figure):
+    """Labels of ticks outside the limits, which are not drawn."""
+    for axis in [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]:
+        low, high = sorted(axis.get_view_interval())
+        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+            if not low <= tick.get_loc() <= high:
+                yield from (tick.label1, tick.label2)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("seed", [0, 1, *(slow(seed) for seed in range(2, 12))])
+def test_series_of_any_places(width, seed):
+    """Up to eight series, single points among them, that coincide or differ in magnitude."""
+    rng = np.random.default_rng(seed)
+    names = ["TAO oblique", "ExKMC", "a name of some length", "IMM", "_x", "$y$", "CART", "Kauri"]
+    points = {}
+    for name in names[: rng.integers(1, 9)]:
+        n = rng.integers(1, 6)
+        x = np.sort(rng.choice([7, 10, 16, 28, 58, 118] if seed % 2 else np.arange(3, 9), n))
+        y = np.round(10 ** rng.uniform(-2 if seed % 3 else 0, 1.5, n), rng.integers(0, 3))
+        errors = [rng.uniform(0, 0.3, n) * y] if seed % 4 == 0 else []
+        points[name] = np.column_stack([x, y, *errors])
+    with plt.rc_context(FONTS[seed % 3]):
+        ax = plot_series(points, "parameters", "cost above k-means, %", width=width, title="T")
+        check(ax.figure)
+        legend = ax.get_legend()
+        written = [text.get_text() for text in [*ax.texts, *(legend.get_texts() if legend else [])]]
+    assert sorted(written) == sorted(points)
+    ticks = ax.get_xticks()
+    np.testing.assert_array_equal(ticks, np.round(ticks))  # numbers of parameters are integers
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("seed", [0, *(slow(seed) for seed in range(1, 4))])
+def test_panels_of_random_tables(width, seed):
+    rng = np.random.default_rng(seed)
+    names = [f"{'very ' * int(i % 4)}long_name_{i}" for i in range(rng.integers(1, 15))]
+    ks = np.arange(2, rng.integers(4, 13))
+    table = pd.DataFrame(
+        rng.uniform(0, 1, (len(ks), 5)) * [1, 1, 1, 5, 12],
+        index=ks,
+        columns=["density", "density_tree", "silhouette", "cost_increase", "cost_increase_new"],
+    )
+    refits = pd.DataFrame(
+        {
+            "kind": np.repeat(["resample", "seed"], 6),
+            "ARI": rng.uniform(-0.1, 1, 12),
+            "cost_increase": 10.0 ** rng.uniform(-2, seed, 12),
+            "parameters": 16 if seed % 2 else rng.integers(10, 14, 12),
+        }
+    )
+    shares = pd.DataFrame(rng.uniform(0, 1, (len(names), 3)), index=names)
+    shares.columns = ["resamples", "seeds", "rows"]
+    segments = pd.DataFrame(
+        rng.uniform(0, 1, (3, 2)), index=names[:1] * 3, columns=["share_then", "share_now"]
+    )
+    status = rng.choice(["stable", "watch", "moved"], len(names))
+    indices = pd.DataFrame({"psi": rng.uniform(0, 2, len(names)), "status": status}, index=names)
+    limits = {"watch": 0.1, "moved": 0.25}
+    with plt.rc_context(FONTS[seed % 3]):
+        check(figure_of(plot_n_clusters(table, 3, 0.5, width=width)))
+        figure = plot_stability(refits, shares, "A title", width)
+        check(figure)
+        sentence = "Refit: the rows at the test of a long name have moved. " * 2
+        check(figure_of(plot_monitor(segments, indices, limits, sentence, width)))
+    ticks = figure.axes[1].get_xticks()
+    np.testing.assert_array_equal(ticks, np.round(ticks))
+
+
+def test_a_width_is_of_a_new_figure():
+    _, ax = plt.subplots()
+    points = {"a": [(1, 2.0), (2, 1.0)]}
+    with pytest.raises(ValueError, match="the given ax has a width of its own"):
+        plot_series(points, "leaves", "cost", ax=ax, width=3.3)
+    with pytest.raises(ValueError, match=r"width=1 is too small for a chart: 2\.5 inches"):
+        plot_series(points, "leaves", "cost", width=1)
+    with plt.rc_context({"figure.figsize": (4.0, 1.0)}):
+        assert plot_series(points, "leaves", "cost").figure.get_size_inches()[0] == 4.0
+
+
+@pytest.mark.slow
+def test_charts_of_fitted_models():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 4)), columns=list("abcd"))
+    X.iloc[:100] += 4
+    model = TAOClustering(4, random_state=0).fit(X)
+    penalty = PenaltyMethod(n_mu_steps=8, refine=False)
+    along_mu = TAOClustering(4, lambda_=1.0, algorithm=penalty, random_state=0).fit(X)
+    found = compare(X, 4, validation=0.4)
+    reference = model.free_centers_
+    trees = [make(4, reference=reference).fit(X) for make in (IMM, ExKMC, CART)]
+    path = tao_path(X, 4, random_state=0)
+    of_table = table_pipeline(X, 3, random_state=0).fit(X)
+    pictures = [
+        found.plot,
+        lambda width: found.plot("leaves", new=False, width=width),
+        compare(X, 4, ["tao", "exkmc", "imm"], splits=2).plot,
+        lambda width: plot_path(path, width=width),
+        lambda width: plot_tradeoff([model, *trees], width=width),
+        lambda width: plot_history(model, width=width),
+        lambda width: plot_history(along_mu, width=width),
+        stability(model, X, n=3).plot,
+        choose_n_clusters(X, range(2, 6), random_state=0).plot,
+        monitor(of_table, X[:150], X[150:] * 1.5).plot,
+    ]
+    for i, draw in enumerate(pictures):
+        for j, width in enumerate(WIDTHS):
+            with plt.rc_context(FONTS[(i + j) % 3]):
+                figure = figure_of(draw(width=width))
+                assert figure.get_size_inches()[0] == width
+                check(figure)
+
+
+def test_changes_of_lambda_are_marked_in_the_history():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = TAOClustering(3, lambda_=1.0, random_state=0).fit(X)
+    lambdas = np.array([record["lambda"] for record in model.history_])
+    ax = plot_history(model, width=6.5)
+    marks = [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == ":"]
+    assert marks == [i + 1.5 for i in np.flatnonzero(np.diff(lambdas))]
+    assert ax.texts[0].get_text() == f"λ = {lambdas[0]:g}"
