@@ -26,7 +26,7 @@ import tao_cluster
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, load
 from tao_cluster.measures import adjusted_rand_index
 
-N_QUICK, N_SLOW, N_IN_SWEEPS = 34, 60, 400
+N_QUICK, N_SLOW, N_IN_SWEEPS = 14, 36, 400
 PACKAGES = tuple(str(Path(package.__file__).parent) for package in (greedy, tao_cluster))
 
 # ---------------------------------------------------------------- draws
