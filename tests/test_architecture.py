@@ -1,6 +1,7 @@
 """The import graph: layers in one direction, no cycles, no hidden imports, readable files."""
 
 import ast
+import functools
 import importlib.util
 import subprocess
 import sys
@@ -57,13 +58,14 @@ def layer_of(module):
     return next(number for number, layer in enumerate(LAYERS) if part in layer)
 
 
+@functools.cache
 def imports_of(path):
     """(imported module, whether it is ours, whether the line is at module level)."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     package = module_of(path).split(".")
     package = package if path.name == "__init__.py" else package[:-1]
+    top, result = set(map(id, tree.body)), []
     for node in ast.walk(tree):
-        at_top = node in tree.body
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -73,31 +75,38 @@ def imports_of(path):
             found = [name if name in MODULES else source for name in below]
         else:
             continue
-        for name in found:
-            yield name, name.split(".")[0] in PACKAGES, at_top
+        result += [(name, name.split(".")[0] in PACKAGES, id(node) in top) for name in found]
+    return result
 
 
-OURS = {
-    module: sorted({name for name, is_ours, _ in imports_of(path) if is_ours})
-    for module, path in MODULES.items()
-    if module != FACADE
-}
+@functools.cache
+def ours():
+    """Modules of ours that each module imports, except the facade."""
+    return {
+        module: sorted({name for name, is_ours, _ in imports_of(path) if is_ours})
+        for module, path in MODULES.items()
+        if module != FACADE
+    }
 
 
-@pytest.mark.parametrize("module", sorted(OURS))
-def test_modules_import_layers_below_them(module):
-    layer = layer_of(module)
-    others = [(name, layer_of(name)) for name in OURS[module]] if layer is not None else []
-    above = [name for name, other in others if other is not None and other > layer]
-    assert not above
+def test_modules_import_layers_below_them():
+    above = {
+        (module, name)
+        for module, names in ours().items()
+        for name in names
+        if None not in (layer_of(module), layer_of(name)) and layer_of(name) > layer_of(module)
+    }
+    assert above == set()
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_no_import_hides_in_a_function(module):
-    hidden = [
-        name for name, is_ours, at_top in imports_of(MODULES[module]) if is_ours and not at_top
-    ]
-    assert not hidden or module == FACADE
+def test_no_import_hides_in_a_function():
+    hidden = {
+        (module, name)
+        for module in ours()
+        for name, is_ours, at_top in imports_of(MODULES[module])
+        if is_ours and not at_top
+    }
+    assert hidden == set()
 
 
 def test_the_import_graph_has_no_cycles():
@@ -108,42 +117,43 @@ def test_the_import_graph_has_no_cycles():
             return
         assert state.get(module) != "open", " -> ".join([*path, module])
         state[module] = "open"
-        for name in OURS.get(module, ()):
+        for name in ours().get(module, ()):
             visit(name, [*path, module])
         state[module] = "done"
         order.append(module)
 
-    for module in sorted(OURS):
+    for module in sorted(ours()):
         visit(module, [])
     assert len(order) >= 60
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_the_plot_package_imports_matplotlib(path):
-    if any(name.split(".")[0] == "matplotlib" for name, *_ in imports_of(path)):
-        assert ROOT / "tao_cluster" / "plot" in path.parents
+@pytest.mark.parametrize(
+    ("package", "names"), [("plot", {"matplotlib"}), ("dask", {"dask", "distributed"})]
+)
+def test_only_one_package_imports_what_is_large(package, names):
+    home = ROOT / "tao_cluster" / package
+    assert not [
+        (path, name)
+        for path in FILES
+        for name, *_ in imports_of(path)
+        if name.split(".")[0] in names and home not in path.parents
+    ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_the_dask_package_imports_dask(path):
-    if any(name.split(".")[0] in {"dask", "distributed"} for name, *_ in imports_of(path)):
-        assert ROOT / "tao_cluster" / "dask" in path.parents
+def test_files_say_what_they_own_and_stay_short():
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        assert ast.get_docstring(tree), path
+        assert len(text.splitlines()) <= MOST_LINES, path
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                assert node.end_lineno - node.lineno < MOST_LINES_OF_A_CLASS, (path, node.name)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_say_what_they_own_and_stay_short(path):
-    text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    assert ast.get_docstring(tree)
-    assert len(text.splitlines()) <= MOST_LINES
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            assert node.end_lineno - node.lineno < MOST_LINES_OF_A_CLASS, node.name
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda path: path.name)
-def test_tests_stay_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+def test_tests_stay_short():
+    for path in (ROOT / "tests").rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES, path
 
 
 def in_new_process(code):
@@ -201,7 +211,6 @@ def test_submodules_are_attributes_after_a_plain_import():
     in_new_process(code)
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_every_module_lies_where_its_name_says(module):
-    found = importlib.util.find_spec(module)
-    assert Path(found.origin) == MODULES[module]
+def test_every_module_lies_where_its_name_says():
+    found = {module: Path(importlib.util.find_spec(module).origin) for module in MODULES}
+    assert found == MODULES

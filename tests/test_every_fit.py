@@ -26,7 +26,7 @@ import tao_cluster
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, load
 from tao_cluster.measures import adjusted_rand_index
 
-N_QUICK, N_SLOW, N_IN_SWEEPS = 34, 60, 400
+N_QUICK, N_SLOW, N_IN_SWEEPS = 14, 36, 400
 PACKAGES = tuple(str(Path(package.__file__).parent) for package in (greedy, tao_cluster))
 
 # ---------------------------------------------------------------- draws
@@ -354,7 +354,7 @@ class CtrlC:
 
 
 @pytest.mark.usefixtures("python_hears_ctrl_c")
-@every_draw(n_in_sweeps=100)
+@every_draw(n_quick=6, n_in_sweeps=100)
 @pytest.mark.parametrize("share", [0.2, 0.8])
 def test_an_interrupt_ends_a_fit_at_its_best_tree(seed, share):
     given, X = draw(seed), draw(seed).rows["X"]

@@ -21,7 +21,7 @@ from greedy.leaf_clusters import deviance, match_labels, merge_closest
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 
-SMALL = {"max_examples": 60, "deadline": None}
+SMALL = {"max_examples": 30, "deadline": None}
 METHODS = [KDTree, CUBT, CLTree]
 
 
@@ -68,13 +68,13 @@ def test_deviance_cuts_are_the_best(table):
 
 
 def test_cubt_respects_its_limits():
-    X = make_blobs(300, centers=6, random_state=0)[0]
+    X = make_blobs(120, centers=6, random_state=0)[0]
     centers = X  # as many clusters as rows: no leaves are joined
     assert built(CUBT, X, centers, max_leaves=1).n_leaves == 1
     assert built(CUBT, X, centers, max_leaves=4).n_leaves == 4
-    assert built(CUBT, X, centers, max_leaves=300, min_dist=1e9).n_leaves == 1
+    assert built(CUBT, X, centers, max_leaves=120, min_dist=1e9).n_leaves == 1
     total = spread(X, np.ones(len(X)))
-    tree = built(CUBT, X, centers, max_leaves=300, min_dev=0.02, midpoints=False, ties="first")
+    tree = built(CUBT, X, centers, max_leaves=120, min_dev=0.02, midpoints=False, ties="first")
     leaf = tree.apply(X)
     rows = {node: np.isin(leaf, _below(tree, node)) for node in range(tree.n_nodes)}
     for node in tree.decision_nodes:
@@ -82,8 +82,8 @@ def test_cubt_respects_its_limits():
         saved = spread(X[rows[node]], np.ones(rows[node].sum()))
         saved -= sum(spread(X[part], np.ones(part.sum())) for part in parts)
         assert saved >= 0.02 * total * (1 - 1e-9)
-    coarse = built(CUBT, X, centers, max_leaves=300, min_size=150)
-    assert coarse.n_leaves < built(CUBT, X, centers, max_leaves=300, min_size=20).n_leaves
+    coarse = built(CUBT, X, centers, max_leaves=120, min_size=60)
+    assert coarse.n_leaves < built(CUBT, X, centers, max_leaves=120, min_size=8).n_leaves
 
 
 def _below(tree, node):
@@ -245,14 +245,14 @@ def test_regions_of_few_rows_are_no_leaves():
 
 
 @pytest.mark.parametrize("method", [CUBT, CLTree])
-@pytest.mark.parametrize("max_leaves", [1, 2, 5, 9, None])
+@pytest.mark.parametrize("max_leaves", [1, 5, None])
 def test_no_leaf_is_idle(method, max_leaves):
-    X = load_iris().data
-    for centers in (X[:3], X[::15]):
+    X = load_iris().data[::2]
+    for centers in (X[:3], X[::9]):
         tree = built(method, X, centers, max_leaves=max_leaves)
         assert tree.n_leaves <= (max_leaves or 4 * len(centers))
         assert set(tree.apply(X)) == set(tree.leaves)
-        assert tree == tree.prune()
+        assert tree.prune().n_leaves == tree.n_leaves
 
 
 @settings(**SMALL)

@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import normalized_mutual_info_score
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import (
@@ -69,14 +70,36 @@ def test_scikit_learn_conventions(estimator, check):
     run(estimator, check)
 
 
+# Methods with code of their own around the search. The others share that of IMM: for them, only
+# checks whose results depend on the search are tried, and the others in sweeps.
+WITH_OWN_CODE = ("IMM", "ExShallowSearch", "Kauri", "SpEx", "ExKCenter", "ExSingleLink")
+SHARED = [name for name in METHODS if name not in {"ExKMC", *WITH_OWN_CODE}]
+OF_THE_SEARCH = [
+    estimator_checks.check_clustering,
+    estimator_checks.check_fit_idempotent,
+    estimator_checks.check_methods_sample_order_invariance,
+    estimator_checks.check_sample_weights_not_overwritten,
+    estimator_checks.check_estimators_pickle,
+    estimator_checks.check_dict_unchanged,
+]
+
+
 @pytest.mark.slow
-@parametrize_with_checks(
-    [
-        *(method() for name, method in METHODS.items() if name != "ExKMC"),
-        CART(random_state=0),
-    ]
-)
+@parametrize_with_checks([*(METHODS[name]() for name in WITH_OWN_CODE), CART(random_state=0)])
 def test_scikit_learn_conventions_of_the_others(estimator, check):
+    run(estimator, check)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("check", OF_THE_SEARCH, ids=lambda check: check.__name__)
+def test_scikit_learn_conventions_that_depend_on_the_search(name, check):
+    run(METHODS[name](), lambda estimator: check(type(estimator).__name__, estimator))
+
+
+@pytest.mark.sweep
+@parametrize_with_checks([METHODS[name]() for name in SHARED])
+def test_scikit_learn_conventions_of_the_rest(estimator, check):
     run(estimator, check)
 
 

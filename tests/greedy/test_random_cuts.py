@@ -24,7 +24,7 @@ RULES = {
 RULES_OF = [(objective, name) for name, objectives in RULES.items() for objective in objectives]
 
 
-def draws(centers, rule, objective, n=1500, delta=None):
+def draws(centers, rule, objective, n=600, delta=None):
     """First cuts of many trees: features and thresholds."""
     options = {"rule": rule, "objective": objective, "delta": delta, "n_trees": 1}
     options |= {"midpoints": False, "ties": "first"}

@@ -1,5 +1,6 @@
 """Names of columns, clusters and classes that break lines, encodings, quotes or markup."""
 
+import functools
 import html.parser
 import io
 import json
@@ -50,7 +51,11 @@ def tree_of_two():
 
 
 TREE = tree_of_two()
-MODELS = [ExKMC(k, random_state=0).fit(ROWS) for k in (2, 3)]
+
+
+@functools.cache
+def models():
+    return [ExKMC(k, random_state=0).fit(ROWS) for k in (2, 3)]
 
 
 @pytest.fixture(params=HOSTILE, ids=[f"{i}" for i in range(len(HOSTILE))])
@@ -304,5 +309,5 @@ def test_no_names_are_made_of_features_that_nothing_shows():
 @pytest.mark.slow
 def test_labels_of_curves(some_names):
     """In the legend of several models, as they are but for what no picture can show."""
-    ax = plot_tradeoff(MODELS, labels=some_names)
+    ax = plot_tradeoff(models(), labels=some_names)
     assert svg_of(ax.figure)

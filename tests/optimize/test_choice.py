@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import rest_in_sweeps
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
@@ -336,12 +337,12 @@ def test_a_limit_of_parameters_uses_its_room():
 
 
 @pytest.mark.parametrize("limit", ["max_parameters", "max_cost_increase"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", rest_in_sweeps(range(6), 0, 1))
 def test_within_a_limit_oblique_trees_are_no_worse_than_axis_aligned_ones(limit, seed):
     """An oblique tree may test single features."""
     rng = np.random.default_rng(seed)
     k = int(rng.integers(3, 6))
-    X = rng.normal(size=(150, 4)) + 3 * rng.normal(size=(k, 4))[rng.integers(k, size=150)]
+    X = rng.normal(size=(70, 4)) + 3 * rng.normal(size=(k, 4))[rng.integers(k, size=70)]
     terms = {"reference": KMeans(k, n_init=3, random_state=seed).fit(X), "random_state": seed}
     value = 3 * k - 2 + int(rng.integers(k)) if limit == "max_parameters" else 8.0
     oblique, axis = (
@@ -358,7 +359,7 @@ def test_within_a_limit_oblique_trees_are_no_worse_than_axis_aligned_ones(limit,
 
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_for_labels_the_size_does_not_depend_on_the_number_of_clusters(split):
-    X, labels = FEW, load_digits().target[::3]
+    X, labels = FEW[::3], load_digits().target[::9]
     terms = {"objective": "labels", "split": split, "random_state": 0}
     trees = [TAOClustering(k, **terms).fit(X, labels).tree_ for k in (2, 40)]
     assert trees[0] == trees[1]
@@ -376,7 +377,7 @@ def test_the_default_size_hardly_depends_on_the_seed(split):
 
 
 def test_the_default_of_axis_aligned_trees_has_no_largest_number_of_leaves():
-    X = np.random.default_rng(0).normal(size=(400, 8))
+    X = np.random.default_rng(0).normal(size=(200, 5))
     model = TAOClustering(20, split="axis", random_state=0).fit(X)
     assert model.tree_.n_leaves > 32
     limited = TAOClustering(20, split="axis", depth=5, random_state=0).fit(X)

@@ -1,9 +1,11 @@
 """The search over structures of axis-aligned trees: what it reaches, and what it never breaks."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_fit
+from conftest import assert_same_fit, rest_in_sweeps
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -58,9 +60,14 @@ def test_standardised_breast_cancer_with_a_leaf_per_cluster():
     assert np.mean([model.cost_increase_ for model in fits]) <= 6.0
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize("min_samples_leaf", [1, 8, 0.06])
+SIZES = [(0, np.asarray, 1), (1, sp.csr_matrix, 8), (2, np.asarray, 0.06), (3, sp.csr_matrix, 1)]
+ALL_SIZES = itertools.product(range(4), [np.asarray, sp.csr_matrix], [1, 8, 0.06])
+
+
+@pytest.mark.parametrize(
+    ("seed", "form", "min_samples_leaf"),
+    [case if case in SIZES else pytest.param(*case, marks=pytest.mark.sweep) for case in ALL_SIZES],
+)
 def test_never_above_its_starts_and_within_its_limits(seed, form, min_samples_leaf):
     """Also with weights; a limit of parameters keeps the cost of the rows alone."""
     rng = np.random.default_rng(seed)
@@ -80,10 +87,10 @@ def test_never_above_its_starts_and_within_its_limits(seed, form, min_samples_le
             assert model.inertia_ <= start.inertia_ * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", rest_in_sweeps(range(3), 0))
 def test_regrowth_never_ends_above_its_start(seed):
     """At a penalty per test, which regrowth first lowers to a tenth."""
-    X = np.random.default_rng(seed).normal(size=(150, 4))
+    X = np.random.default_rng(seed).normal(size=(100, 4))
     start = ExKMC(5, max_leaves=14, random_state=0).fit(X)
     options = {"reference": start.free_centers_, "init": start.tree_, "split": "axis"}
     for lambda_ in (0.0, 5.0, 8.0):

@@ -31,7 +31,7 @@ def drawn(seed):
         return scale(load_wine().data)[rng.permutation(178)[:150]], k
     spread = rng.uniform(1, 4)
     X, _ = make_blobs(
-        250, int(rng.integers(2, 8)), centers=k, random_state=seed, cluster_std=spread
+        120, int(rng.integers(2, 8)), centers=k, random_state=seed, cluster_std=spread
     )
     return (np.sign(X) * np.abs(X) ** 1.7 if seed % 3 == 1 else X), k
 

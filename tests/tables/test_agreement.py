@@ -36,7 +36,7 @@ def fitted(seed, folder):
     return old, new[kept].reset_index(drop=True), kept, pipeline
 
 
-@pytest.mark.parametrize("seed", seeds(30, 500))
+@pytest.mark.parametrize("seed", seeds(10, 500))
 def test_a_row_has_one_cluster(seed, databases, tmp_path):  # noqa: F811
     old, new, kept, pipeline = fitted(seed, tmp_path)
     check_files(seed, new, kept, pipeline, tmp_path)
