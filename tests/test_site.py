@@ -147,7 +147,7 @@ def test_gallery_shows_every_function_that_draws():
 
 ESTIMATORS = sorted(name for name in greedy.__all__ if inspect.isclass(getattr(greedy, name)))
 ASKED = ("Aim", "Proven bound", "Weakness", "Time and memory")
-BASELINES = {"CART", "CLTree", "CUBT", "KDTree"}
+BASELINES = {"CART", "CLTree", "CUBT", "DIVCLUST", "KDTree"}
 
 
 @pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - BASELINES))

@@ -65,6 +65,7 @@ _METHODS = {
     "randomcuts": Look("#AA5544", "*", is_hollow=True),
     "dptree": Look("#114477", "v", is_hollow=True),
     "mixturetree": Look("#771155", "H", is_hollow=False),
+    "divclust": Look("#FF00DD", "8", is_hollow=True),
 }
 # What the titles of methods stand for, with the keys of `_METHODS`.
 _LONG_NAMES = {
@@ -85,6 +86,7 @@ _LONG_NAMES = {
     "randomcuts": "best of several trees",
     "dptree": "dynamic programming, one feature",
     "mixturetree": "tree of a Gaussian mixture",
+    "divclust": "divisive clustering, one leaf per cluster",
 }
 _OTHER_LOOKS = (
     Look("#CCAA00", "o", is_hollow=False),

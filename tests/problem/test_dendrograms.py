@@ -106,15 +106,6 @@ def test_levels_of_a_condensed_tree():
     check_levels(np.array(expected, dtype=np.int32))
 
 
-def test_a_real_condensed_tree(X):
-    hdbscan = pytest.importorskip("hdbscan")
-    model = hdbscan.HDBSCAN(min_cluster_size=3).fit(X)
-    merges = model.single_linkage_tree_.to_numpy()
-    check_levels(levels_of(merges, N, N))
-    n_clusters = 1 + np.sum(model.condensed_tree_.to_numpy()["child"] > N) // 2
-    check_levels(levels_of(model, N, int(n_clusters)))
-
-
 def test_what_cannot_be_read_raises_one_message(X):
     graph = kneighbors_graph(X, 8)
     part = AgglomerativeClustering(20, connectivity=graph + graph.T, compute_full_tree=False)
