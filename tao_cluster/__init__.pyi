@@ -1,6 +1,7 @@
 # Submodules, each under its own name.
 from . import columns as columns
 from . import comparison as comparison
+from . import dendrograms as dendrograms
 from . import description as description
 from . import explanations as explanations
 from . import export as export

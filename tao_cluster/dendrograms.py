@@ -50,10 +50,10 @@ def levels_of(reference, n_rows, n_clusters):
     --------
     >>> from scipy.cluster.hierarchy import linkage
     >>> from tao_cluster.dendrograms import levels_of
-    >>> levels_of(linkage([[0.0], [1.0], [5.0], [7.0], [9.0]], "ward"), 5, 3)
+    >>> levels_of(linkage([[0.0], [1.0], [5.0], [7.0], [10.0]], "ward"), 5, 3)
     array([[0, 0, 0, 0, 0],
            [1, 1, 0, 0, 0],
-           [1, 1, 2, 0, 0]], dtype=int32)
+           [1, 1, 0, 0, 2]], dtype=int32)
     """
     leaves, divisions = _divisions(reference)
     most = len(divisions) + 1

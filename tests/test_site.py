@@ -26,6 +26,7 @@ MODULES = (
     "tao_cluster.columns",
     "tao_cluster.comparison",
     "tao_cluster.dask",
+    "tao_cluster.dendrograms",
     "tao_cluster.explanations",
     "tao_cluster.export",
     "tao_cluster.initial_trees",

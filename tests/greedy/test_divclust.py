@@ -86,7 +86,8 @@ def test_trees_are_nested_and_those_of_kauri_with_one_leaf_per_cluster(form, dig
         for node in order[: k - 1]:
             assert tree.split(node)[0] == largest.tree_.split(node)[0]
             assert tree.threshold[node] == largest.tree_.threshold[node]
-        assert tree == kauri.tree_
+        # Numbers of clusters can differ, where two assignments agree equally with the reference.
+        assert tree.with_leaves(kauri.tree_.leaf_label) == kauri.tree_
         assert len(set(model.labels_)) == tree.n_leaves == k
 
 
