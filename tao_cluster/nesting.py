@@ -17,6 +17,7 @@ from ._utils.threads import interrupt_warns, one_thread
 from .columns.view import flat_steps
 from .dendrograms import levels_of
 from .estimator import TAOClustering
+from .initial_trees.builders import InitialTree, bisector
 from .objectives import KMeans
 from .objectives.nested import Hierarchy, NestedLabels, Statistics, free_hierarchy, ordered
 from .optimize.algorithms import DirectForm, Oblique
@@ -25,7 +26,7 @@ from .problem.split_limits import narrowed
 from .reference import FreeClustering, free_clustering
 from .refitting import last_step, with_tree
 from .table import passed_on
-from .tree import tree_of
+from .tree import Split, Tree, tree_of
 from .tree.routing import kernel_arrays
 
 __all__ = ["NestedTrees", "fit_nested", "nested"]
@@ -42,6 +43,38 @@ class _Held(Oblique):
     """Oblique splits for nested trees, whose tests divide few rows and must hold on new ones."""
 
     noise: ClassVar[Noise] = Noise(0.699, 0.9)
+
+
+@dataclass(frozen=True)
+class _Dividing(InitialTree):
+    """Tree with the shape of a hierarchy: each test is halfway between the means of two parts."""
+
+    merges: np.ndarray
+    deterministic: ClassVar[bool] = True
+
+    def build(self, X, labels, centers, sample_weight, rng):
+        """See :class:`tao_cluster.initial_trees.InitialTree`."""
+        k = len(centers)
+        mass = list(np.maximum(np.bincount(labels, sample_weight, k), 1e-300))
+        mean = list(centers)
+        for pair in self.merges:
+            mass.append(sum(mass[i] for i in pair))
+            mean.append(sum(mass[i] * mean[i] for i in pair) / mass[-1])
+        nodes, splits, children = [2 * k - 2], [], []
+        for node in nodes:
+            if node < k:
+                splits.append(None)
+                children.append((-1, -1))
+                continue
+            pair = self.merges[node - k]
+            split = bisector(*(mean[i] for i in pair)) or Split.constant(True)
+            splits.append(split)
+            children.append((len(nodes), len(nodes) + 1))
+            nodes += list(pair)
+        label = [node if node < k else -1 for node in nodes]
+        pairs = [split and (split.indices, split.weights) for split in splits]
+        threshold = [split.threshold if split else 0.0 for split in splits]
+        return Tree.from_splits(*np.transpose(children), pairs, threshold, label, X.shape[1])
 
 
 class NestedTrees:
@@ -125,6 +158,30 @@ class NestedTrees:
                 line["agreement"] = self.agreement[k - 1]
             lines.append(line)
         return pd.DataFrame(lines).set_index("k").astype({"divided": "Int64"})
+
+    @cached_property
+    def nodes(self):
+        """The node of the tree of `model` that makes each division: int array of shape (K - 1,).
+
+        Entry k - 2 is the node whose test divides a cluster of the level of k - 1 clusters. It is
+        -1 if several tests do this together.
+        """
+        tree = tree_of(last_step(self.model))
+        children = np.column_stack([tree.children_left, tree.children_right])
+        below = [
+            frozenset(tree.leaf_label[_leaves_below(children, i)]) for i in range(len(children))
+        ]
+        node_of = {}
+        for node in tree.decision_nodes:
+            parts = [below[child] for child in children[node]]
+            if not parts[0] & parts[1]:
+                node_of.setdefault(frozenset(parts), int(node))
+        found = []
+        for k in range(2, self.n_clusters + 1):
+            own = int(self.levels[k - 2][self.levels[k - 1] == k - 1][0])
+            parts = [frozenset(np.flatnonzero(self.levels[k - 1] == c)) for c in (own, k - 1)]
+            found.append(node_of.get(frozenset(parts), -1))
+        return np.array(found)
 
     def knee(self):
         """Return the number of clusters k after which a division saves least, compared with before.
@@ -318,7 +375,7 @@ def fit_nested(
         )
     kind = method.settings.split_kind
     if kind.finds_with_copies:
-        method = replace(method, settings=replace(method.settings, split_kind=_Held()))
+        method = _with_settings(method, split_kind=_Held())
     n_rows = Z.shape[0] if hasattr(Z, "shape") else len(Z)
     given = None if reference is None else levels_of(reference, n_rows, n_clusters)
     with one_thread():
@@ -328,6 +385,8 @@ def fit_nested(
             merges, hard = _over_levels(problem)
         else:
             merges, hard = _given(problem, given, rows.row_of_input)
+        if plain.init == "auto" and kind.name == "oblique":
+            method = _with_settings(method, start=_Dividing(merges))
         narrow, restored = narrowed(hard)
         result = restored(method.fit_tree(narrow))
         leaf_of_row = result.leaves(hard, problem.n_jobs)
@@ -344,8 +403,14 @@ def fit_nested(
             last._store(Z, inputs, rows, problem, result)
     if given is not None:
         given = given[: len(used)]
-    found = model if len(used) == n_clusters else with_tree(model, X, last.tree_, len(used), further)
+    found = (
+        model if len(used) == n_clusters else with_tree(model, X, last.tree_, len(used), further)
+    )
     return NestedTrees(found, X, levels, further, given)
+
+
+def _with_settings(method, **changes):
+    return replace(method, settings=replace(method.settings, **changes))
 
 
 def _estimator(n_clusters):

@@ -229,7 +229,9 @@ def free_hierarchy(X, data, weight, starts, shares, random_state):
         labels = _divided(X, weight, start, k, rng)
         n_parts = labels.max() + 1
         if n_parts < k:
-            raise ValueError(f"X has only {n_parts} distinct rows; use at most n_clusters={n_parts}.")
+            raise ValueError(
+                f"X has only {n_parts} distinct rows; use at most n_clusters={n_parts}."
+            )
         parts = Statistics.of(data, labels, weight, n_parts)
         merges = _merged(parts)
         if n_parts > k:  # the last of the merges stay, and the first ones make the clusters
