@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -10,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from ._utils.options import name_of, with_plain_numbers
@@ -24,7 +26,7 @@ from .optimize.algorithms import DirectForm, Oblique
 from .problem.copies import Noise
 from .problem.split_limits import narrowed
 from .reference import FreeClustering, free_clustering
-from .refitting import last_step, with_tree
+from .refitting import last_step, numbered_like, with_tree
 from .table import passed_on
 from .tree import Split, Tree, tree_of
 from .tree.routing import kernel_arrays
@@ -32,7 +34,7 @@ from .tree.routing import kernel_arrays
 __all__ = ["NestedTrees", "fit_nested", "nested"]
 
 FORMS = ("prunings", "merges")
-_PER_DIVISION = 10  # parameters of oblique trees by default
+_PER_DIVISION, _N_COPIES = 10, 39  # defaults: parameters of oblique trees, noisy copies per row
 # Levels at which k-means costs nothing would have all of the weight: the costs of levels count as
 # at least this share of that of a single cluster.
 _LEAST = 1e-9
@@ -42,7 +44,7 @@ _LEAST = 1e-9
 class _Held(Oblique):
     """Oblique splits for nested trees, whose tests divide few rows and must hold on new ones."""
 
-    noise: ClassVar[Noise] = Noise(0.699, 0.9)
+    noise: ClassVar[Noise] = Noise(0.699, 0.6)
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,8 @@ class NestedTrees:
         """
         if not isinstance(k, Integral) or not 1 <= k <= self.n_clusters:
             raise ValueError(f"k must be an integer from 1 to {self.n_clusters}; got {k!r}.")
+        if k == self.n_clusters:
+            return self.model
         if k not in self._cuts:
             last, level = last_step(self.model), self.levels[k - 1]
             tree = _relabelled(tree_of(last), level)
@@ -316,7 +320,7 @@ def fit_nested(
         Largest number of clusters K, at least 2.
     estimator : TAOClustering, or Pipeline that ends with one, optional
         An unfitted model, for example that of :func:`table_pipeline`. It is cloned. The default
-        has one leaf per cluster, at most 10 (K - 1) parameters, and 15 noisy copies per row.
+        has one leaf per cluster, at most 10 (K - 1) parameters, and up to 39 noisy copies per row.
     reference : optional
         A dendrogram of the same rows to explain, instead of the best hierarchy: a linkage matrix of
         SciPy, or a fitted estimator; see :func:`.dendrograms.levels_of`. The tree then minimises
@@ -379,8 +383,13 @@ def fit_nested(
     n_rows = Z.shape[0] if hasattr(Z, "shape") else len(Z)
     given = None if reference is None else levels_of(reference, n_rows, n_clusters)
     with one_thread():
-        inputs, rows, problem = plain._freeze(method, Z, *further.values())
-        data, weight = problem.data, problem.weight
+        with warnings.catch_warnings():  # of clusters without rows: an error follows
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            inputs, rows, problem = plain._freeze(method, Z, *further.values())
+        if len(rows.weight) < n_clusters:
+            raise ValueError(
+                f"X has only {len(rows.weight)} distinct rows; use at most as many clusters."
+            )
         if given is None:
             merges, hard = _over_levels(problem)
         else:
@@ -389,24 +398,35 @@ def fit_nested(
             method = _with_settings(method, start=_Dividing(merges))
         narrow, restored = narrowed(hard)
         result = restored(method.fit_tree(narrow))
-        leaf_of_row = result.leaves(hard, problem.n_jobs)
-        used, labels = np.unique(result.tree.leaf_label[leaf_of_row], return_inverse=True)
-        merges = _among(merges, used, n_clusters)
-        levels, _ = ordered(merges, Statistics.of(data, labels, weight, len(used)))
-        number = np.full(n_clusters, -1, levels.dtype)
-        number[used] = levels[-1]
-        levels = levels[:, np.argsort(levels[-1])]
-        tree = result.tree
-        label = np.where(tree.leaf_label < 0, -1, number[tree.leaf_label])
-        result = replace(result, tree=tree.with_leaves(label))
+        levels, labels, result = _numbered(problem, merges, hard, result)
         with interrupt_warns():
-            last._store(Z, inputs, rows, problem, result)
-    if given is not None:
-        given = given[: len(used)]
-    found = (
-        model if len(used) == n_clusters else with_tree(model, X, last.tree_, len(used), further)
+            last._store(Z, inputs, rows, numbered_like(problem, labels), result)
+    k = len(levels)
+    if k < n_clusters:
+        model = with_tree(model, X, last.tree_, k, further)
+    return NestedTrees(model, X, levels, further, given if given is None else given[:k])
+
+
+def _numbered(problem, merges, hard, result):
+    """Return the levels in the best order for a tree, and its result, with its clusters renumbered.
+
+    Returns
+    -------
+    levels : int32 array of shape (k, k), for the k clusters that the tree has
+    labels : int array of shape (n,), the new numbers of the clusters of the rows
+    result : Result
+    """
+    tree = result.tree
+    used, labels = np.unique(
+        tree.leaf_label[result.leaves(hard, problem.n_jobs)], return_inverse=True
     )
-    return NestedTrees(found, X, levels, further, given)
+    parts = Statistics.of(problem.data, labels, problem.weight, len(used))
+    levels, _ = ordered(_among(merges, used, problem.n_clusters), parts)
+    number = np.full(problem.n_clusters, -1, levels.dtype)
+    number[used] = levels[-1]
+    label = np.where(tree.leaf_label < 0, -1, number[tree.leaf_label])
+    levels, labels = levels[:, np.argsort(levels[-1])], levels[-1][labels]
+    return levels, labels, replace(result, tree=tree.with_leaves(label))
 
 
 def _with_settings(method, **changes):
@@ -419,7 +439,7 @@ def _estimator(n_clusters):
         n_clusters,
         max_leaves=n_clusters,
         max_parameters=_PER_DIVISION * (n_clusters - 1),
-        algorithm=DirectForm(copies=15),
+        algorithm=DirectForm(copies=_N_COPIES),
     )
 
 

@@ -146,7 +146,9 @@ def with_tree(model, X, tree, n_clusters, further):
     start.n_clusters, start.tree_ = n_clusters, tree
     # The centres of a reference, and names, belong to another number of clusters.
     start.reference = None
-    vars(start).pop("cluster_names_", None)
+    for name in ("cluster_names_", "_growth", "trace_"):
+        vars(start).pop(name, None)
+    start.history_, start.n_iter_ = [], 0  # the records are about nodes of the other tree
     return _fitted(start, X, tree.leaf_label[start.apply(X)], "tests", further)[0]
 
 
@@ -201,7 +203,7 @@ def _solved(model, method, problem, rows, old, keep):
     """Return the problem and the result of a refit, both with the old numbers of the clusters."""
     tree, is_numbered = model.tree_, not problem.objective.explains_labels
     if keep != "nothing" and is_numbered:
-        problem = _numbered(problem, _match(problem.free.labels, old, problem))
+        problem = numbered_like(problem, old)
     if keep == "tests":
         attributes = {name: vars(model)[name] for name in _OF_SEARCH if name in vars(model)}
         leaves = tree.route(kernel_arrays(rows.X), n_jobs=problem.n_jobs)
@@ -216,6 +218,11 @@ def _solved(model, method, problem, rows, old, keep):
         numbers = _match(labels, old, problem)
         problem, result = _numbered(problem, numbers), _renumbered(result, numbers)
     return problem, result
+
+
+def numbered_like(problem, labels):
+    """Return the problem with free clusters numbered like the labels of its rows, if possible."""
+    return _numbered(problem, _match(problem.free.labels, labels, problem))
 
 
 def _match(labels, old, problem):

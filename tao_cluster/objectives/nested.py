@@ -185,7 +185,7 @@ class NestedLabels(Labels):
         return (self.levels[1:, :, None] != self.levels[1:, None, :]).mean(axis=0)
 
     def distances(self, data, centers):
-        """Return the price of each row in each cluster, 0 without a label: array of shape (n, K)."""
+        """Return the price of each row in each cluster, 0 without a label: array (n, K)."""
         return np.where(data[:, None] < 0, 0.0, self.prices[data])
 
     def value(self, data, labels, weight, centers):
@@ -250,19 +250,18 @@ class Statistics:
 
     @classmethod
     def of(cls, data, labels, weight, n_clusters):
+        """Return the statistics of clusters, of rows prepared by :class:`KMeans`."""
         total = np.bincount(labels, weight, n_clusters)
         squares = np.bincount(labels, weight * data.squared_norms, n_clusters)
         return cls(total, data.sums(labels, weight, n_clusters), squares)
 
     def with_merges(self, merges):
         """Return the statistics of all nodes: the clusters, and then the merges."""
-        found = []
-        for values in (self.total, self.sums, self.squares):
-            values = list(values)
+        found = [list(self.total), list(self.sums), list(self.squares)]
+        for values in found:
             for left, right in merges:
                 values.append(values[left] + values[right])
-            found.append(np.array(values))
-        return Statistics(*found)
+        return Statistics(*map(np.array, found))
 
     @property
     def costs(self):
