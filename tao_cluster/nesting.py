@@ -263,8 +263,9 @@ def nested(model, X, n_clusters=None, *, form="prunings", sample_weight=None, em
     with one_thread():
         plain = copy.copy(with_plain_numbers(last))
         plain.reference = None
-        _, rows, problem = plain._freeze(plain._method(), Z, *further.values())
-        _check_objective(problem.objective)
+        method = plain._method()
+        _check_objective(method.objective)
+        _, rows, problem = plain._freeze(method, Z, *further.values())
         view = kernel_arrays(rows.X)
         tree = tree.prune(tree.node_counts(tree.route(view)))
         leaf_of_row = tree.route(view)
