@@ -23,6 +23,7 @@ from .initial_trees.builders import InitialTree, bisector
 from .objectives import KMeans
 from .objectives.nested import Hierarchy, NestedLabels, Statistics, free_hierarchy, ordered
 from .optimize.algorithms import DirectForm, Oblique
+from .plot.dendrogram import plot_nested
 from .problem.copies import Noise
 from .problem.split_limits import narrowed
 from .reference import FreeClustering, free_clustering
@@ -201,8 +202,6 @@ class NestedTrees:
 
     def plot(self, **options):
         """Draw the tree as a dendrogram; see :func:`tao_cluster.plot.dendrogram.plot_nested`."""
-        from .plot.dendrogram import plot_nested
-
         return plot_nested(self, **options)
 
     def __repr__(self):
