@@ -301,8 +301,8 @@ class Picture:
         """Draw the whole tree into the given axes, or into a new figure if `ax` is None."""
         size, lines = self._size
         if ax is None:
-            ax = _new_axes(size, len(lines))
-        scale = min(1.0, *(_inches(ax) / size))
+            ax = new_axes(size, len(lines))
+        scale = min(1.0, *(inches_of(ax) / size))
         for node in self.tree.decision_nodes:
             self._draw_edges(ax, node, scale)
         for node in range(self.tree.n_nodes):
@@ -461,7 +461,7 @@ def _draw_curve(ax, points, corners, width, color, zorder):
     ax.add_artist(PathPatch(path, linewidth=width, **style))
 
 
-def _new_axes(size, n_lines):
+def new_axes(size, n_lines):
     """Return new axes of this size in inches, with room for the title above them."""
     above = n_lines * _TITLE_LINE + 0.14
     width, height = size[0], size[1] + above
@@ -470,7 +470,7 @@ def _new_axes(size, n_lines):
     return figure.add_axes((0, 0, 1, size[1] / height))
 
 
-def _inches(ax):
+def inches_of(ax):
     """Return the width and height of axes in inches."""
     box = ax.get_position()
     return np.array([box.width, box.height]) * ax.get_figure(root=True).get_size_inches()
