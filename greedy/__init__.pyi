@@ -3,6 +3,7 @@ from .cart import CART
 from .center_cuts import EMN, IMM, ExGreedy
 from .cltree import CLTree
 from .cubt import CUBT
+from .divclust import DIVCLUST
 from .dptree import DPTree
 from .exkcenter import ExKCenter
 from .exkmc import ExKMC
@@ -17,6 +18,7 @@ from .spex import SpEx
 __all__ = [
     "CART",
     "CUBT",
+    "DIVCLUST",
     "EMN",
     "IMM",
     "CLTree",

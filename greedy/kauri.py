@@ -36,6 +36,7 @@ class Kauri(GreedyTree):
     - reallocation: both halves move to two other clusters.
 
     No cluster is emptied. Growth stops if no cut lowers the cost, so that every cut saves cost.
+    With as many leaves as clusters, every step is a star: the tree is that of :class:`DIVCLUST`.
 
     The free clustering is only compared with. Each cluster gets the number of the free cluster
     with which it agrees best. The kernel is linear; for another kernel, give `fit` its feature

@@ -1,6 +1,7 @@
 # Submodules, each under its own name.
 from . import columns as columns
 from . import comparison as comparison
+from . import dendrograms as dendrograms
 from . import description as description
 from . import explanations as explanations
 from . import export as export
@@ -8,6 +9,7 @@ from . import initial_trees as initial_trees
 from . import measures as measures
 from . import monitoring as monitoring
 from . import n_clusters as n_clusters
+from . import nesting as nesting
 from . import objectives as objectives
 from . import optimize as optimize
 from . import outofcore as outofcore
@@ -31,6 +33,7 @@ from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
 from .monitoring import monitor
 from .n_clusters import choose_n_clusters
+from .nesting import NestedTrees, fit_nested, nested
 from .optimize.algorithms import DirectForm, PenaltyMethod
 from .optimize.choose import knee
 from .path import tao_path
@@ -44,6 +47,7 @@ __version__: str
 __all__ = [
     "Constraints",
     "DirectForm",
+    "NestedTrees",
     "PenaltyMethod",
     "Schema",
     "TAOClustering",
@@ -53,9 +57,11 @@ __all__ = [
     "choose_n_clusters",
     "compare",
     "describe",
+    "fit_nested",
     "knee",
     "load",
     "monitor",
+    "nested",
     "read_table",
     "refit",
     "save",

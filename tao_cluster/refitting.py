@@ -130,11 +130,42 @@ def refitted(model, X, new_X, keep, further):
     return found, *measures
 
 
+def with_tree(model, X, tree, n_clusters, further):
+    """Return a fitted model with another tree over the columns of its last step.
+
+    Centres, costs, the free clustering and the statistics of the nodes are those of the rows X. The
+    numbers of free clusters follow the labels of the tree. `further` are arguments of `fit`.
+    """
+    if isinstance(model, Pipeline):
+        found = copy.copy(model)
+        X = passed_on(model, X) if len(model.steps) > 1 else X
+        last = with_tree(model[-1], X, tree, n_clusters, further)
+        found.steps = [*found.steps[:-1], (model.steps[-1][0], last)]
+        return found
+    start = copy.copy(model)
+    start.n_clusters, start.tree_ = n_clusters, tree
+    # The centres of a reference, and names, belong to another number of clusters.
+    start.reference = None
+    for name in ("cluster_names_", "_growth", "trace_"):
+        vars(start).pop(name, None)
+    start.history_, start.n_iter_ = [], 0  # the records are about nodes of the other tree
+    return _fitted(start, X, tree.leaf_label[start.apply(X)], "tests", further)[0]
+
+
 def _of_estimator(model, X, new_X, keep, further):
     """Return what :func:`refitted` returns, for an estimator."""
     tree = tree_of(model)
     before = model.cost_increase(X, **further)  # checks the rows, too
     old = tree.leaf_label[model.apply(X)]
+    found, weight = _fitted(model, new_X, old, keep, further)
+    if hasattr(model, "cluster_names_"):
+        found.cluster_names_ = list(model.cluster_names_)
+    is_same = old == found.tree_.leaf_label[found.apply(new_X)]
+    return found, before, float(np.average(is_same, weights=weight))
+
+
+def _fitted(model, new_X, old, keep, further):
+    """Return the new estimator, and the weights of the rows; `old` has their old clusters."""
     found = copy.copy(model)
     plain = copy.copy(with_plain_numbers(found))
     method = plain._method()
@@ -147,7 +178,8 @@ def _of_estimator(model, X, new_X, keep, further):
     if keep != "nothing":
         scaling, embedder = model._space.scaling, getattr(model, "_embedder", None)
     if embedder is not None and embedding is None:  # its transformers are not fitted again
-        embedding, plain.reference = embedder.transform(X), last_step(plain.reference)
+        embedding = embedder.transform(new_X)
+        plain.reference = plain.reference and last_step(plain.reference)
     with one_thread():
         given = new_X, further["y"], further["sample_weight"], embedding
         inputs, rows, problem = plain._freeze(method, *given, scaling)
@@ -164,17 +196,14 @@ def _of_estimator(model, X, new_X, keep, further):
         problem, result = _solved(model, method, problem, rows, own, keep)
         with interrupt_warns():
             found._store(new_X, inputs, rows, problem, result)
-    if hasattr(model, "cluster_names_"):
-        found.cluster_names_ = list(model.cluster_names_)
-    is_same = old == found.tree_.leaf_label[found.apply(new_X)]
-    return found, before, float(np.average(is_same, weights=inputs.weight))
+    return found, inputs.weight
 
 
 def _solved(model, method, problem, rows, old, keep):
     """Return the problem and the result of a refit, both with the old numbers of the clusters."""
     tree, is_numbered = model.tree_, not problem.objective.explains_labels
     if keep != "nothing" and is_numbered:
-        problem = _numbered(problem, _match(problem.free.labels, old, problem))
+        problem = numbered_like(problem, old)
     if keep == "tests":
         attributes = {name: vars(model)[name] for name in _OF_SEARCH if name in vars(model)}
         leaves = tree.route(kernel_arrays(rows.X), n_jobs=problem.n_jobs)
@@ -189,6 +218,11 @@ def _solved(model, method, problem, rows, old, keep):
         numbers = _match(labels, old, problem)
         problem, result = _numbered(problem, numbers), _renumbered(result, numbers)
     return problem, result
+
+
+def numbered_like(problem, labels):
+    """Return the problem with free clusters numbered like the labels of its rows, if possible."""
+    return _numbered(problem, _match(problem.free.labels, labels, problem))
 
 
 def _match(labels, old, problem):

@@ -16,7 +16,7 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 # From the lowest layer to the highest: a module imports its own layer and layers below it.
 LAYERS = (
     {"_utils", "facade", "tree"},
-    {"constraints", "objectives", "penalties", "problem", "reference"},
+    {"constraints", "dendrograms", "objectives", "penalties", "problem", "reference"},
     {"base"},
     {"greedy"},
     {"solvers"},
@@ -26,7 +26,7 @@ LAYERS = (
     {"columns", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},
     {"table", "reading", "refitting", "monitoring"},
-    {"comparison", "n_clusters"},
+    {"comparison", "n_clusters", "nesting"},
     {"saving"},
     {"cli"},
 )

@@ -17,7 +17,7 @@ METHODS = {
     for name in (
         *("IMM", "EMN", "ExGreedy", "ExShallow", "ExShallowSearch", "ExKMC", "DPTree"),
         *("RandomCuts", "Kauri", "SpEx", "ExKCenter", "ExSingleLink", "CART", "CUBT", "CLTree"),
-        *("KDTree", "MixtureTree"),
+        *("DIVCLUST", "KDTree", "MixtureTree"),
     )
 }
 OPTIONS = {
@@ -89,7 +89,7 @@ def test_labels_are_explained_by_leaves_of_enough_rows(split):
         assert model.tree_.n_leaves > 1
 
 
-@pytest.mark.parametrize("name", ["IMM", "ExGreedy", "ExKMC", "Kauri", "CUBT"])
+@pytest.mark.parametrize("name", ["IMM", "ExGreedy", "ExKMC", "Kauri", "CUBT", "DIVCLUST"])
 def test_the_best_cut_of_enough_rows_is_found(name):
     """With two clusters and one test, the constrained cut is the best of all allowed ones."""
     rng = np.random.default_rng(0)

@@ -26,6 +26,7 @@ MODULES = (
     "tao_cluster.columns",
     "tao_cluster.comparison",
     "tao_cluster.dask",
+    "tao_cluster.dendrograms",
     "tao_cluster.explanations",
     "tao_cluster.export",
     "tao_cluster.initial_trees",
@@ -147,7 +148,7 @@ def test_gallery_shows_every_function_that_draws():
 
 ESTIMATORS = sorted(name for name in greedy.__all__ if inspect.isclass(getattr(greedy, name)))
 ASKED = ("Aim", "Proven bound", "Weakness", "Time and memory")
-BASELINES = {"CART", "CLTree", "CUBT", "KDTree"}
+BASELINES = {"CART", "CLTree", "CUBT", "DIVCLUST", "KDTree"}
 
 
 @pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - BASELINES))

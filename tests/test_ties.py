@@ -16,7 +16,7 @@ from tao_cluster.tree import Split
 FAR, ROW = 3, 7
 BUILDERS = (
     *("IMM", "EMN", "ExGreedy", "ExShallow", "ExShallowSearch", "ExKMC", "DPTree", "RandomCuts"),
-    *("Kauri", "SpEx", "CUBT", "CART", "ExKCenter", "MixtureTree"),
+    *("Kauri", "SpEx", "CUBT", "DIVCLUST", "CART", "ExKCenter", "MixtureTree"),
 )
 
 

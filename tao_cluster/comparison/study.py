@@ -588,6 +588,7 @@ METHODS = {
     "spex-oblique": Method("SpEx oblique", greedy.SpEx(split="oblique"), is_sized=True),
     "kdtree": Method("k-d tree", greedy.KDTree(), is_sized=True, objectives=_BOTH),
     "cubt": Method("CUBT", greedy.CUBT(), is_sized=True, objectives=_BOTH),
+    "divclust": Method("DIVCLUS-T", greedy.DIVCLUST()),
     "cltree": Method("CLTree", greedy.CLTree(), is_sized=True, objectives=_BOTH),
     "mixture": Method("mixture tree", greedy.MixtureTree()),
     "cart": Method("CART", greedy.CART(), is_sized=True, objectives=_ANY),

@@ -57,6 +57,7 @@ _METHODS = {
     "randomcuts": Look("#AA5544", "*", is_hollow=True),
     "dptree": Look("#114477", "v", is_hollow=True),
     "mixturetree": Look("#771155", "H", is_hollow=False),
+    "divclust": Look("#FF00DD", "8", is_hollow=True),
 }
 _OTHER_LOOKS = (
     Look("#CCAA00", "o", is_hollow=False),

@@ -177,22 +177,26 @@ class Image:
 
     def draw_test(self, ax, box, split):
         """Draw the weights of a decision node over the mean of its rows."""
+        limit = self.draw_weights(ax, box.part(height=self.leaf_height), split)
+        if split.terms and self.details == FULL:
+            self._draw_scale(ax, box.part(self.leaf_height + 0.04, _STRIP), limit)
+        if self.details != BARE:
+            _write_threshold(ax, box, "sum" if split.terms else "0", split)
+
+    def draw_weights(self, ax, box, split):
+        """Draw the weights of a test over the mean of its rows; return the largest |weight|."""
         weights = split.shown
         limit = np.abs(weights).max(initial=0) or 1.0
         image, alpha = np.zeros((2, split.tree.n_features))
         image[split.indices] = weights
         alpha[split.indices] = _SOLID[0] + _SOLID[1] * np.abs(weights) / limit
-        place = box.part(height=self.leaf_height)
         opacity = {"alpha": np.reshape(alpha, self.shape)} if split.rows is not None else {}
-        framed = self.draw(ax, place, image, SIGNED, -limit, limit, zorder=2.5, **opacity)
+        framed = self.draw(ax, box, image, SIGNED, -limit, limit, zorder=2.5, **opacity)
         if split.rows is not None:
             low, high = split.rows.limits
-            self.draw(ax, place, split.mean, "gray_r", low, low + (high - low) / PALE)
+            self.draw(ax, box, split.mean, "gray_r", low, low + (high - low) / PALE)
         framed.frame(ax)
-        if split.terms and self.details == FULL:
-            self._draw_scale(ax, box.part(self.leaf_height + 0.04, _STRIP), limit)
-        if self.details != BARE:
-            _write_threshold(ax, box, "sum" if split.terms else "0", split)
+        return limit
 
     def draw_leaf(self, ax, box, leaf):
         """Draw the mean of the rows in a leaf."""

@@ -176,7 +176,7 @@ def plot_tree(
     """
     if orientation not in _ORIENTATIONS:
         raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
-    ax_size = None if ax is None else _inches(ax)
+    ax_size = None if ax is None else inches_of(ax)
     target = Target.from_options(style, width, height, figsize, font_size, ax_size)
     estimator, names = shown(tree, feature_names, X)
     tree = tree_of(estimator)
@@ -400,8 +400,8 @@ class Picture:
         if ax is None:
             wide, high = size * (scale or 1.0)
             wide = wide if target.width is None else target.width
-            ax = _new_axes(wide, high if target.height is None else target.height, above, target)
-        extent = _inches(ax)
+            ax = new_axes(wide, high if target.height is None else target.height, above, target)
+        extent = inches_of(ax)
         if scale is None:
             drawing = size - (0.0, self._above)
             scale = min(1.0, *(extent / drawing))
@@ -427,7 +427,9 @@ class Picture:
         target = self.target
         if target.style == "slide":
             scale = min((target.width, target.height) / self.size)
-        scratch = plt.figure(figsize=_inches(ax)).add_axes((0, 0, 1, 1)) if ax is not None else None
+        scratch = (
+            plt.figure(figsize=inches_of(ax)).add_axes((0, 0, 1, 1)) if ax is not None else None
+        )
         drawn = self.draw(scratch, scale)
         layout = self._layout
         frames = np.column_stack([layout.widths, -layout.heights])
@@ -657,14 +659,14 @@ def _draw_curve(ax, points, corners, width, color, zorder):
     ax.add_artist(PathPatch(path, linewidth=width, **style))
 
 
-def _new_axes(width, height, above, target):
+def new_axes(width, height, above, target):
     """Return new axes in a figure of this size in inches, with space for the title above them."""
     dpi = min(target.dpi, _MOST_PIXELS / max(width, height))
     figure = plt.figure(figsize=(width, height), dpi=dpi)
     return figure.add_axes((0, 0, 1, 1 - above / height))
 
 
-def _inches(ax):
+def inches_of(ax):
     """Return the width and height of axes in inches."""
     box = ax.get_position()
     return np.array([box.width, box.height]) * ax.get_figure(root=True).get_size_inches()

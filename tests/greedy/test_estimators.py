@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from greedy import (
     CART,
     CUBT,
+    DIVCLUST,
     EMN,
     IMM,
     CLTree,
@@ -43,7 +44,8 @@ from tao_cluster.measures import feature_usage, normalized_mutual_information
 from tao_cluster.plot import plot_tree
 
 OF_COSTS = [IMM, EMN, ExGreedy, ExShallow, DPTree, RandomCuts, KDTree, CUBT, CLTree]
-OF_KMEANS = {method.__name__: method for method in (*OF_COSTS, ExShallowSearch, ExKMC, Kauri, SpEx)}
+OTHERS = [ExShallowSearch, ExKMC, Kauri, SpEx, DIVCLUST]
+OF_KMEANS = {method.__name__: method for method in (*OF_COSTS, *OTHERS)}
 METHODS = {
     **OF_KMEANS,
     "DPTree for medians": partial(DPTree, objective="kmedians"),
@@ -139,7 +141,7 @@ def test_attributes_agree(name, digits):
         for record in model.history_:
             assert tree.split(record["node"])[0] == [record["feature"]]
             assert tree.threshold[record["node"]] == record["threshold"]
-    if name in {"IMM", "ExGreedy", "DPTree"}:  # no cut is taken back or joined
+    if name in {"IMM", "ExGreedy", "DPTree", "DIVCLUST"}:  # no cut is taken back or joined
         assert [record["leaves"] for record in model.history_] == list(range(2, 7))
     if name in OF_KMEANS:
         inertia = ((X - model.cluster_centers_[labels]) ** 2).sum()
