@@ -105,7 +105,7 @@ class NestedTrees:
         self.model, self.levels = model, levels
         self.n_clusters = len(levels)
         self._X, self._further = X, further
-        self._cuts = {}
+        self._cuts, self._names = {}, {}
         self.labels = levels[:, model.predict(X)]
         self.agreement = None
         if reference_levels is not None:
@@ -130,16 +130,17 @@ class NestedTrees:
             raise ValueError(f"k must be an integer from 1 to {self.n_clusters}; got {k!r}.")
         if k == self.n_clusters:
             return self.model
+        last, level = last_step(self.model), self.levels[k - 1]
         if k not in self._cuts:
-            last, level = last_step(self.model), self.levels[k - 1]
             tree = _relabelled(tree_of(last), level)
-            found = with_tree(self.model, self._X, tree, int(k), self._further)
-            if hasattr(last, "cluster_names_"):
-                parts = [np.flatnonzero(level == cluster) for cluster in range(k)]
-                names = [" + ".join(last.cluster_names_[c] for c in part) for part in parts]
-                last_step(found).name_clusters(names)
-            self._cuts[k] = found
-        return self._cuts[k]
+            self._cuts[k] = with_tree(self.model, self._X, tree, int(k), self._further)
+        found, known = self._cuts[k], getattr(last, "cluster_names_", None)
+        if known != self._names.get(k):  # the clusters of `model` were named since
+            self._names[k] = list(known)
+            parts = [np.flatnonzero(level == cluster) for cluster in range(k)]
+            names = [" + ".join(last.cluster_names_[c] for c in part) for part in parts]
+            last_step(found).name_clusters(names)
+        return found
 
     @cached_property
     def table(self):
