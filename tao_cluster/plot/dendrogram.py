@@ -77,10 +77,10 @@ def plot_nested(trees, *, levels=None, width=None, ax=None, title=None, image_sh
     >>> from sklearn.datasets import load_iris
     >>> from tao_cluster import TAOClustering, nested
     >>> X = load_iris(as_frame=True).data
-    >>> model = TAOClustering(4, split="axis", max_leaves=4, random_state=0).fit(X)
+    >>> model = TAOClustering(3, split="axis", max_leaves=3, random_state=0).fit(X)
     >>> ax = nested(model, X).plot()
     >>> [text.get_text() for text in ax.texts if "≤" in text.get_text()][0]
-    'petal length (cm) ≤ 2.45'
+    'petal length (cm) ≤ 2.4'
     """
     k, has_images = trees.n_clusters, image_shape is not None
     levels = list(range(1, k + 1) if levels is None else levels)
