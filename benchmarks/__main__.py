@@ -8,6 +8,7 @@
     python -m benchmarks speed --before ../before    # times of two checkouts: benchmarks.versions
     python -m benchmarks small --seeds 5             # small or seeds: benchmarks.sizes
     python -m benchmarks n-clusters                  # criteria for k: benchmarks.n_clusters
+    python -m benchmarks nested                      # one tree for every k: benchmarks.nested
 
 A finished run is a row of OUT/TABLE.csv, or one row per tree of a path, and is not run again: an
 interrupted command continues where it stopped. To measure again, delete rows or files.
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import n_clusters, sizes, versions
+from benchmarks import n_clusters, nested, sizes, versions
 from benchmarks.datasets import DATA_DIR, files
 from benchmarks.evidence import readme
 from benchmarks.evidence.catalogue import OTHER_NAMES, TABLES
@@ -67,6 +68,8 @@ def main(arguments=None):
         return sizes.main(arguments)
     if arguments[:1] == ["n-clusters"]:
         return n_clusters.main(arguments[1:])
+    if arguments[:1] == ["nested"]:
+        return nested.main(arguments[1:])
     if arguments[:2] == ["speed", "--before"]:
         return versions.main(arguments[2:])
     options = parsed(arguments)

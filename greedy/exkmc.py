@@ -117,6 +117,8 @@ class ExKMC(GreedyTree):
             If `n_leaves` is not an integer or lies outside of these limits.
         """
         check_is_fitted(self)
+        if not hasattr(self, "trace_"):
+            raise ValueError("The tree of this model was cut afterwards: there are no other trees.")
         if not isinstance(n_leaves, Integral):
             raise ValueError(f"n_leaves={n_leaves!r} must be an integer.")
         first, last = self.trace_[0]["leaves"], self.trace_[-1]["leaves"]
@@ -131,6 +133,8 @@ class ExKMC(GreedyTree):
 
     def _attributes(self, inputs, rows, problem, result):
         fitted = super()._attributes(inputs, rows, problem, result)
+        if "_growth" not in fitted:  # the tree was cut, and its expansion is not known
+            return fitted
         growth, placed = fitted["_growth"], Growth.from_tree(fitted["tree_"])
         growth.left, growth.right, growth.splits = placed.left, placed.right, placed.splits
         return fitted

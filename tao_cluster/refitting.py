@@ -146,7 +146,9 @@ def with_tree(model, X, tree, n_clusters, further):
     start.n_clusters, start.tree_ = n_clusters, tree
     # The centres of a reference, and names, belong to another number of clusters.
     start.reference = None
-    vars(start).pop("cluster_names_", None)
+    for name in ("cluster_names_", "_growth", "trace_"):
+        vars(start).pop(name, None)
+    start.history_, start.n_iter_ = [], 0  # the records are about nodes of the other tree
     return _fitted(start, X, tree.leaf_label[start.apply(X)], "tests", further)[0]
 
 
@@ -164,29 +166,19 @@ def _of_estimator(model, X, new_X, keep, further):
 
 def _fitted(model, new_X, old, keep, further):
     """Return the new estimator, and the weights of the rows; `old` has their old clusters."""
-    found = copy.copy(model)
-    plain = copy.copy(with_plain_numbers(found))
-    method = plain._method()
+    found, method = copy.copy(model), with_plain_numbers(model)._method()
     if keep == "columns" and not hasattr(method, "settings"):
         raise ValueError(
             f'keep="columns" needs the passes of TAOClustering, which {type(model).__name__} does '
             'not have: use keep="tests" or keep="nothing".'
         )
-    scaling, embedder, embedding = None, None, further["embedding"]
-    if keep != "nothing":
-        scaling, embedder = model._space.scaling, getattr(model, "_embedder", None)
-    if embedder is not None and embedding is None:  # its transformers are not fitted again
-        embedding = embedder.transform(new_X)
-        plain.reference = plain.reference and last_step(plain.reference)
     with one_thread():
-        given = new_X, further["y"], further["sample_weight"], embedding
-        inputs, rows, problem = plain._freeze(method, *given, scaling)
+        inputs, rows, problem = frozen(model, new_X, further, method, keeps_space=keep != "nothing")
         if inputs.classes is not None and not np.array_equal(inputs.classes, model.classes_):
             raise ValueError(
                 f"The labels y are {listed(inputs.classes)}, but the model explains "
                 f"{listed(model.classes_)}: refit needs the same labels."
             )
-        inputs = replace(inputs, embedder=inputs.embedder or embedder)
         own = old  # old cluster of each distinct row
         if rows.row_of_input is not None:
             own = np.empty(len(rows.weight), old.dtype)
@@ -197,11 +189,42 @@ def _fitted(model, new_X, old, keep, further):
     return found, inputs.weight
 
 
+def frozen(model, X, further, method, keeps_space=True):
+    """Return the checked rows of a fitted estimator, and their problem.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : rows, as for `fit`
+    further : dict of y, sample_weight and embedding
+    method : the result of ``model._method()``
+    keeps_space : bool
+        Whether the scales of the columns and the transformers of the embedding are those of the
+        model. Otherwise they are fitted to X.
+
+    Returns
+    -------
+    inputs : Inputs
+    rows : MergedRows
+    problem : Problem
+    """
+    plain, embedding = copy.copy(with_plain_numbers(model)), further["embedding"]
+    scaling, embedder = None, None
+    if keeps_space:
+        scaling, embedder = model._space.scaling, getattr(model, "_embedder", None)
+    if embedder is not None and embedding is None:  # its transformers are not fitted again
+        embedding = embedder.transform(X)
+        plain.reference = plain.reference and last_step(plain.reference)
+    given = X, further["y"], further["sample_weight"], embedding
+    inputs, rows, problem = plain._freeze(method, *given, scaling)
+    return replace(inputs, embedder=inputs.embedder or embedder), rows, problem
+
+
 def _solved(model, method, problem, rows, old, keep):
     """Return the problem and the result of a refit, both with the old numbers of the clusters."""
     tree, is_numbered = model.tree_, not problem.objective.explains_labels
     if keep != "nothing" and is_numbered:
-        problem = _numbered(problem, _match(problem.free.labels, old, problem))
+        problem = numbered_like(problem, old)
     if keep == "tests":
         attributes = {name: vars(model)[name] for name in _OF_SEARCH if name in vars(model)}
         leaves = tree.route(kernel_arrays(rows.X), n_jobs=problem.n_jobs)
@@ -216,6 +239,11 @@ def _solved(model, method, problem, rows, old, keep):
         numbers = _match(labels, old, problem)
         problem, result = _numbered(problem, numbers), _renumbered(result, numbers)
     return problem, result
+
+
+def numbered_like(problem, labels):
+    """Return the problem with free clusters numbered like the labels of its rows, if possible."""
+    return _numbered(problem, _match(problem.free.labels, labels, problem))
 
 
 def _match(labels, old, problem):

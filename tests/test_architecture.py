@@ -25,7 +25,7 @@ LAYERS = (
     {"columns", "comparison", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},
     {"table", "reading", "refitting", "monitoring"},
-    {"n_clusters"},
+    {"n_clusters", "nesting"},
     {"saving"},
     {"cli"},
 )

@@ -270,7 +270,7 @@ def _model(data):
         attributes["split_sides_"] = _sides(attributes["tree_"], attributes.pop("split_gaps_"))
     _check_fitted(attributes)
     set_attributes(model, attributes)
-    if cls is ESTIMATORS["ExKMC"]:
+    if cls is ESTIMATORS["ExKMC"] and {"_growth", "trace_"} & set(attributes):  # not cut
         _check_growth(model)
     return model
 
