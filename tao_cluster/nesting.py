@@ -108,6 +108,14 @@ class NestedTrees:
     -----
     The rows are not copied, and cuts are computed when they are first asked for: do not change the
     values of X before.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import fit_nested
+    >>> trees = fit_nested(load_iris().data, 4, random_state=0)
+    >>> trees.predict([[5.0, 3.5, 1.4, 0.2]], 2).shape, trees.cut(2).n_clusters
+    ((1,), 2)
     """
 
     def __init__(self, model, X, levels, further, reference_levels=None):
