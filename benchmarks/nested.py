@@ -60,7 +60,7 @@ def axis(seen, new, seed):
 def merged(seen, new, seed):
     """Cut back an ordinary oblique tree."""
     model = TAOClustering(K, max_cost_increase=2, random_state=seed).fit(seen)
-    return of_trees(nested(model, seen, min(K, model.tree_.n_leaves)), new)
+    return of_trees(nested(model, seen, min(K, model.tree_.n_leaves), form="prunings"), new)
 
 
 def separate(seen, new, seed):

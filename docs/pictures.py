@@ -1,7 +1,7 @@
-"""Draw the pictures of docs/start.md and docs/guide/parameters.md.
+"""Draw the pictures of docs/start.md and of two pages of the guide.
 
 ``python docs/pictures.py`` runs the code of these pages and saves each figure under the name that
-the page shows next.
+the page shows next, also code that is too slow for a test (``doctest: +SKIP``).
 """
 
 import doctest
@@ -12,7 +12,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 DOCS = Path(__file__).parent
-PAGES = {"start.md": 130, "guide/parameters.md": 80}  # dots per inch
+PAGES = {"start.md": 130, "guide/parameters.md": 80, "guide/nested.md": 110}  # dots per inch
 
 
 def main():

@@ -27,7 +27,7 @@ from .plot.dendrogram import plot_nested
 from .problem.copies import Noise
 from .problem.split_limits import narrowed
 from .reference import FreeClustering, free_clustering
-from .refitting import last_step, numbered_like, with_tree
+from .refitting import frozen, last_step, numbered_like, with_tree
 from .table import passed_on
 from .tree import Split, Tree, tree_of
 from .tree.routing import kernel_arrays
@@ -35,15 +35,19 @@ from .tree.routing import kernel_arrays
 __all__ = ["NestedTrees", "fit_nested", "nested"]
 
 FORMS = ("prunings", "merges")
+_SIZES = ("lambda_", "depth", "max_leaves", "max_parameters", "max_cost_increase")
 _PER_DIVISION, _N_COPIES = 10, 39  # defaults: parameters of oblique trees, noisy copies per row
-# Levels at which k-means costs nothing would have all of the weight: the costs of levels count as
-# at least this share of that of a single cluster.
+# A level at which k-means costs nothing would have all of the weight. Costs of k-means therefore
+# count as at least this share of the cost of a single cluster.
 _LEAST = 1e-9
 
 
 @dataclass(frozen=True)
 class _Held(Oblique):
-    """Oblique splits for nested trees, whose tests divide few rows and must hold on new ones."""
+    """Oblique splits with heavy noisy copies, without which nested trees fit new rows worse.
+
+    The noise was chosen on digits and mice: see ``python -m benchmarks nested``.
+    """
 
     noise: ClassVar[Noise] = Noise(0.699, 0.6)
 
@@ -98,19 +102,42 @@ class NestedTrees:
         Entry (k - 1, i) is the cluster of row i at the level of k clusters.
     agreement : float64 array of shape (K,), or None
         With a `reference` of :func:`fit_nested`: adjusted Rand index of the tree's clusters and
-        those of the given dendrogram, per level.
+        those of the given dendrogram, per level. Rows without a cluster there are left out.
+
+    Notes
+    -----
+    The rows are not copied, and cuts are computed when they are first asked for: do not change the
+    values of X before.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import fit_nested
+    >>> trees = fit_nested(load_iris().data, 4, random_state=0)
+    >>> trees.predict([[5.0, 3.5, 1.4, 0.2]], 2).shape, trees.cut(2).n_clusters
+    ((1,), 2)
     """
 
     def __init__(self, model, X, levels, further, reference_levels=None):
         self.model, self.levels = model, levels
         self.n_clusters = len(levels)
-        self._X, self._further = X, further
-        self._cuts = {}
+        # New columns of the user's frame do not become columns of this one.
+        self._X, self._further = X.copy(deep=False) if hasattr(X, "iloc") else X, further
+        self._cuts, self._names = {}, {}
         self.labels = levels[:, model.predict(X)]
         self.agreement = None
         if reference_levels is not None:
-            pairs = zip(reference_levels, self.labels, strict=True)
-            self.agreement = np.array([adjusted_rand_score(*pair) for pair in pairs])
+            weight, pairs = (
+                further["sample_weight"],
+                zip(reference_levels, self.labels, strict=True),
+            )
+            has_weight = True if weight is None else np.asarray(weight) > 0
+            masks = ((has_weight & (given >= 0), given, own) for given, own in pairs)
+            self.agreement = np.array([adjusted_rand_score(a[m], b[m]) for m, a, b in masks])
+
+    def predict(self, X, k):
+        """Return the cluster of each row at the level of k clusters: int32 array of shape (n,)."""
+        return self.levels[self._checked(k) - 1][self.model.predict(X)]
 
     def cut(self, k):
         """Return the model with k clusters: an ordinary fitted model, with all its exports.
@@ -126,20 +153,25 @@ class NestedTrees:
         -------
         Fitted estimator or Pipeline, of the kind of `model`
         """
-        if not isinstance(k, Integral) or not 1 <= k <= self.n_clusters:
-            raise ValueError(f"k must be an integer from 1 to {self.n_clusters}; got {k!r}.")
-        if k == self.n_clusters:
+        if self._checked(k) == self.n_clusters:
             return self.model
+        last, level = last_step(self.model), self.levels[k - 1]
         if k not in self._cuts:
-            last, level = last_step(self.model), self.levels[k - 1]
             tree = _relabelled(tree_of(last), level)
-            found = with_tree(self.model, self._X, tree, int(k), self._further)
-            if hasattr(last, "cluster_names_"):
-                parts = [np.flatnonzero(level == cluster) for cluster in range(k)]
-                names = [" + ".join(last.cluster_names_[c] for c in part) for part in parts]
-                last_step(found).name_clusters(names)
-            self._cuts[k] = found
-        return self._cuts[k]
+            self._cuts[k] = with_tree(self.model, self._X, tree, int(k), self._further)
+        found, known = self._cuts[k], getattr(last, "cluster_names_", None)
+        if known != self._names.get(k):  # the clusters of `model` were named since
+            self._names[k] = list(known)
+            parts = [np.flatnonzero(level == cluster) for cluster in range(k)]
+            names = [" + ".join(last.cluster_names_[c] for c in part) for part in parts]
+            last_step(found).name_clusters(names)
+        return found
+
+    def _checked(self, k):
+        """Return a number of clusters as an int."""
+        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= self.n_clusters:
+            raise ValueError(f"k must be an integer from 1 to {self.n_clusters}; got {k!r}.")
+        return int(k)
 
     @cached_property
     def table(self):
@@ -147,18 +179,20 @@ class NestedTrees:
 
         Columns: `cost` (with optimal centres), `cost_increase` (percent above the free clustering
         with k clusters, which is fitted for this), `n_leaves`, `n_parameters`, `divided` (the
-        cluster of the level before that is divided), `rows` (of its two parts) and, with a
-        reference, `agreement` (adjusted Rand index).
+        cluster of the level before that is divided), `n_rows` and `n_rows_new` (numbers of rows of
+        the part that keeps the number, and of the new cluster k - 1) and, with a reference,
+        `agreement` (adjusted Rand index).
         """
         lines = []
         for k in range(1, self.n_clusters + 1):
             last = last_step(self.cut(k))
             line = {"k": k, "cost": last.inertia_, "cost_increase": last.cost_increase_}
             line |= {"n_leaves": last.tree_.n_leaves, "n_parameters": last.tree_.n_parameters}
+            counts, divided = np.bincount(self.labels[k - 1], minlength=k), pd.NA
             if k > 1:
-                divided = int(self.labels[k - 2][self.labels[k - 1] == k - 1][0])
-                counts = np.bincount(self.labels[k - 1], minlength=k)
-                line |= {"divided": divided, "rows": f"{counts[divided]} + {counts[k - 1]}"}
+                divided = int(self.levels[k - 2][self.levels[k - 1] == k - 1][0])
+            line |= {"divided": divided, "n_rows": counts[0 if k == 1 else divided]}
+            line["n_rows_new"] = counts[k - 1] if k > 1 else 0
             if self.agreement is not None:
                 line["agreement"] = self.agreement[k - 1]
             lines.append(line)
@@ -189,10 +223,10 @@ class NestedTrees:
         return np.array(found)
 
     def knee(self):
-        """Return the number of clusters k after which a division saves least, compared with before.
+        """Return the number of clusters after which further divisions save little.
 
-        It is the k from 2 to K - 1 with the largest ratio of the saving of the last division to
-        that of the next one.
+        It is the k from 2 to K - 1 with the largest ratio of the cost that the division into k
+        clusters saves to what the division into k + 1 clusters saves.
         """
         if self.n_clusters < 3:
             return self.n_clusters
@@ -208,10 +242,10 @@ class NestedTrees:
         return f"NestedTrees of 1 to {self.n_clusters} clusters from {last_step(self.model)!r}"
 
 
-def nested(model, X, n_clusters=None, *, form="prunings", sample_weight=None, embedding=None):
+def nested(model, X, n_clusters=None, *, form=None, sample_weight=None, embedding=None):
     """Return a clustering for every number of clusters from a fitted model, nested in its tree.
 
-    The best divisions come first: their order has the least mean cost over all levels.
+    The divisions that save most come first. Clusters get new numbers, and keep their names.
 
     Parameters
     ----------
@@ -220,8 +254,10 @@ def nested(model, X, n_clusters=None, *, form="prunings", sample_weight=None, em
     X : array-like, DataFrame or CSR matrix of shape (n, d)
         The rows of the fit.
     n_clusters : int, optional
-        Largest number of clusters. The default is that of the model.
-    form : {"prunings", "merges"}, default="prunings"
+        Largest number of clusters K. The default is that of the model.
+    form : {"prunings", "merges"}, optional
+        The default is "prunings" if each cluster of the model has one leaf, and else "merges".
+
         - "prunings": each leaf is a cluster of its own. The tree with k clusters is the tree of the
           model, cut back to k leaves.
         - "merges": the clusters of the model are merged by the increase in cost (Ward's criterion
@@ -241,7 +277,7 @@ def nested(model, X, n_clusters=None, *, form="prunings", sample_weight=None, em
 
     See Also
     --------
-    fit_nested : A tree that is fitted for all numbers of clusters at once, which costs less.
+    fit_nested : A tree that is fitted for all numbers of clusters at once. Its clusters fit better.
 
     Examples
     --------
@@ -252,22 +288,24 @@ def nested(model, X, n_clusters=None, *, form="prunings", sample_weight=None, em
     >>> [trees.cut(k).tree_.n_leaves for k in (1, 2, 3, 4)]
     [1, 2, 3, 4]
     """
-    if form not in FORMS:
+    if form is not None and form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(map(repr, FORMS))}; got {form!r}.")
     further = {"y": None, "sample_weight": sample_weight, "embedding": embedding}
     last, tree = last_step(model), tree_of(last_step(model))
     Z = passed_on(model, X) if last is not model and len(flat_steps(model)) > 1 else X
     last._check_new(Z)
-    k = last.n_clusters if n_clusters is None else n_clusters
     with one_thread():
-        plain = copy.copy(with_plain_numbers(last))
+        plain = copy.copy(last)
         plain.reference = None
-        method = plain._method()
+        method = with_plain_numbers(plain)._method()
         _check_objective(method.objective)
-        _, rows, problem = plain._freeze(method, Z, *further.values())
+        _, rows, problem = frozen(plain, Z, further, method)
         view = kernel_arrays(rows.X)
         tree = tree.prune(tree.node_counts(tree.route(view)))
         leaf_of_row = tree.route(view)
+        if form is None:
+            labels = tree.leaf_label[tree.leaves]
+            form = FORMS[len(set(labels.tolist())) < len(labels)]
         if form == "prunings":
             group, name = leaf_of_row, "leaves"
             children = np.column_stack([tree.children_left, tree.children_right])
@@ -275,7 +313,8 @@ def nested(model, X, n_clusters=None, *, form="prunings", sample_weight=None, em
             used, group = np.unique(tree.leaf_label[leaf_of_row], return_inverse=True)
             children, name = np.full((len(used), 2), -1), "clusters"
         most = len(np.unique(group))
-        if not isinstance(k, Integral) or not 1 <= k <= most:
+        k = min(len(last.cluster_centers_), most) if n_clusters is None else n_clusters
+        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= most:
             raise ValueError(
                 f"n_clusters={k!r} must be an integer from 1 to {most}, the number of {name} of "
                 "the tree."
@@ -292,14 +331,16 @@ def nested(model, X, n_clusters=None, *, form="prunings", sample_weight=None, em
     if hasattr(last, "cluster_names_"):
         parts = [np.unique(tree.leaf_label[cluster == c]) for c in range(k)]
         names = [" + ".join(last.cluster_names_[label] for label in part) for part in parts]
-        if len(set(names)) == k:
-            last_step(cut).name_clusters(names)
+        for name in {name for name in names if names.count(name) > 1}:
+            for number, i in enumerate([i for i in range(k) if names[i] == name], 1):
+                names[i] = f"{name} {number}"
+        last_step(cut).name_clusters(names)
     return NestedTrees(cut, X, found.levels, further)
 
 
 def fit_nested(
     X,
-    n_clusters=10,
+    n_clusters=None,
     estimator=None,
     *,
     reference=None,
@@ -309,22 +350,25 @@ def fit_nested(
 ):
     """Fit one tree whose clusterings cost little for every number of clusters, and return them.
 
-    A hierarchy of clusters without a tree comes first (see :func:`.nested.free_hierarchy`). The
-    tree then minimises the mean over k = 2, ..., K of the k-means cost at k clusters, relative to
-    that of k-means with k clusters. The order of divisions is computed again at the end.
+    A hierarchy of clusters without a tree comes first. The tree then minimises the mean over k = 2,
+    ..., K of the cost at k clusters, relative to that of k-means with k clusters. The order of the
+    divisions is computed again at the end.
 
     Parameters
     ----------
     X : array-like, DataFrame or CSR matrix of shape (n, d)
-    n_clusters : int, default=10
-        Largest number of clusters K, at least 2.
+    n_clusters : int, optional
+        Largest number of clusters K, at least 2. The default is that of the estimator, or 10.
     estimator : TAOClustering, or Pipeline that ends with one, optional
-        An unfitted model, for example that of :func:`table_pipeline`. It is cloned. The default
-        has one leaf per cluster, at most 10 (K - 1) parameters, and up to 39 noisy copies per row.
+        An unfitted model, for example that of :func:`table_pipeline`. It is cloned. If neither it
+        nor `parameters` limit the tree, it has one leaf per cluster and at most 10 (K - 1)
+        parameters. With its default algorithm, there are up to 39 noisy copies per row.
     reference : optional
         A dendrogram of the same rows to explain, instead of the best hierarchy: a linkage matrix of
-        SciPy, or a fitted estimator; see :func:`.dendrograms.levels_of`. The tree then minimises
-        the mean disagreement with its clusters, and `agreement` of the result says what is left.
+        SciPy, a fitted AgglomerativeClustering or BisectingKMeans, or the condensed tree of
+        HDBSCAN; see :func:`.dendrograms.levels_of`. The tree then minimises the mean disagreement
+        with its clusters, and `agreement` of the result says how well it explains them. Rows
+        without a cluster at the level of K clusters have no influence.
     sample_weight, embedding
         As for `fit` of the estimator.
     **parameters
@@ -359,33 +403,56 @@ def fit_nested(
     >>> trees.cut(3).tree_.n_leaves
     3
     """
-    if not isinstance(n_clusters, Integral) or n_clusters < 2:
-        raise ValueError(f"n_clusters must be an integer of at least 2; got {n_clusters!r}.")
-    model = _estimator(n_clusters) if estimator is None else clone(estimator)
+    model = TAOClustering(10) if estimator is None else clone(estimator)
     last, Z = last_step(model), X
     if not isinstance(last, TAOClustering):
         raise ValueError(f"estimator must be or end with TAOClustering; got {last!r}.")
-    last.set_params(n_clusters=n_clusters, **parameters)
+    last.set_params(**parameters)
+    if n_clusters is None:
+        n_clusters = last.n_clusters
+    if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool) or n_clusters < 2:
+        raise ValueError(
+            f"n_clusters must be the largest number of clusters, at least 2; got {n_clusters!r}."
+        )
+    last.set_params(n_clusters=n_clusters, **_defaults(last, n_clusters))
     if last is not model and len(flat_steps(model)) > 1:
         Z = passed_on(model, X, fits=True)
     further = {"y": None, "sample_weight": sample_weight, "embedding": embedding}
-    last._validate_params()
-    plain = with_plain_numbers(last)
+    n_rows = Z.shape[0] if hasattr(Z, "shape") else len(Z)
+    given = None if reference is None else levels_of(reference, n_rows, n_clusters)
+    if given is not None and given[-1].min() < 0:
+        weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight)
+        further["sample_weight"] = np.where(given[-1] < 0, 0.0, weight)
+    levels = _train(last, Z, given, further)
+    k = len(levels)
+    if k < n_clusters:
+        model = with_tree(model, X, last.tree_, k, further)
+    return NestedTrees(model, X, levels, further, given if given is None else given[:k])
+
+
+def _train(estimator, X, given, further):
+    """Fit an estimator for all levels: of the best hierarchy, or those of a given one.
+
+    Returns
+    -------
+    levels : int32 array of shape (k, k), for the k clusters of the tree
+    """
+    estimator._validate_params()
+    plain, n_clusters = with_plain_numbers(estimator), estimator.n_clusters
     method = plain._method()
-    if method.settings.objective != KMeans() or method.validation is not None:
+    is_kmeans = isinstance(method.settings.objective, KMeans)
+    if not is_kmeans or method.validation is not None or estimator.reference is not None:
         raise ValueError(
             'fit_nested needs objective="kmeans", reference=None and validation=None in the '
-            "estimator."
+            "estimator. A dendrogram is the argument `reference` of fit_nested itself."
         )
     kind = method.settings.split_kind
     if kind.finds_with_copies:
         method = _with_settings(method, split_kind=_Held())
-    n_rows = Z.shape[0] if hasattr(Z, "shape") else len(Z)
-    given = None if reference is None else levels_of(reference, n_rows, n_clusters)
     with one_thread():
         with warnings.catch_warnings():  # of clusters without rows: an error follows
             warnings.simplefilter("ignore", ConvergenceWarning)
-            inputs, rows, problem = plain._freeze(method, Z, *further.values())
+            inputs, rows, problem = plain._freeze(method, X, *further.values())
         if len(rows.weight) < n_clusters:
             raise ValueError(
                 f"X has only {len(rows.weight)} distinct rows; use at most as many clusters."
@@ -400,11 +467,8 @@ def fit_nested(
         result = restored(method.fit_tree(narrow))
         levels, labels, result = _numbered(problem, merges, hard, result)
         with interrupt_warns():
-            last._store(Z, inputs, rows, numbered_like(problem, labels), result)
-    k = len(levels)
-    if k < n_clusters:
-        model = with_tree(model, X, last.tree_, k, further)
-    return NestedTrees(model, X, levels, further, given if given is None else given[:k])
+            estimator._store(X, inputs, rows, numbered_like(problem, labels), result)
+    return levels
 
 
 def _numbered(problem, merges, hard, result):
@@ -433,14 +497,14 @@ def _with_settings(method, **changes):
     return replace(method, settings=replace(method.settings, **changes))
 
 
-def _estimator(n_clusters):
-    """Return the default estimator of :func:`fit_nested`."""
-    return TAOClustering(
-        n_clusters,
-        max_leaves=n_clusters,
-        max_parameters=_PER_DIVISION * (n_clusters - 1),
-        algorithm=DirectForm(copies=_N_COPIES),
-    )
+def _defaults(estimator, n_clusters):
+    """Return parameters for nested trees in place of those that an estimator leaves at defaults."""
+    usual, found = TAOClustering(), {}
+    if estimator.algorithm == "direct":
+        found["algorithm"] = DirectForm(copies=_N_COPIES)
+    if all(getattr(estimator, name) == getattr(usual, name) for name in _SIZES):
+        found |= {"max_leaves": n_clusters, "max_parameters": _PER_DIVISION * (n_clusters - 1)}
+    return found
 
 
 def _over_levels(problem):
@@ -472,6 +536,8 @@ def _given(problem, levels, row_of_input):
         first = np.unique(row_of_input, return_index=True)
         levels = levels[:, first[1][first[0] >= 0]]
     k, labels = problem.n_clusters, levels[-1].astype(np.intp)
+    if len(np.unique(labels)) < k:
+        raise ValueError("A cluster of the reference has no rows of positive weight of its own.")
     of_cluster = np.array([levels[:, np.argmax(labels == c)] for c in range(k)]).T
     merges, node = [], list(range(k))  # the node of each cluster of a level
     for n in range(k - 1, 0, -1):
@@ -489,7 +555,7 @@ def _check_objective(objective):
     if objective.explains_labels or objective.trims or not objective.is_sum:
         raise ValueError(
             "nested needs an objective whose cost is a sum over rows with centres, such as "
-            f"'kmeans', without rows left out; the model has {name_of(objective)}."
+            f"'kmeans', without rows left out; that of the model is {name_of(objective)}."
         )
 
 

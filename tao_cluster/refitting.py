@@ -166,29 +166,19 @@ def _of_estimator(model, X, new_X, keep, further):
 
 def _fitted(model, new_X, old, keep, further):
     """Return the new estimator, and the weights of the rows; `old` has their old clusters."""
-    found = copy.copy(model)
-    plain = copy.copy(with_plain_numbers(found))
-    method = plain._method()
+    found, method = copy.copy(model), with_plain_numbers(model)._method()
     if keep == "columns" and not hasattr(method, "settings"):
         raise ValueError(
             f'keep="columns" needs the passes of TAOClustering, which {type(model).__name__} does '
             'not have: use keep="tests" or keep="nothing".'
         )
-    scaling, embedder, embedding = None, None, further["embedding"]
-    if keep != "nothing":
-        scaling, embedder = model._space.scaling, getattr(model, "_embedder", None)
-    if embedder is not None and embedding is None:  # its transformers are not fitted again
-        embedding = embedder.transform(new_X)
-        plain.reference = plain.reference and last_step(plain.reference)
     with one_thread():
-        given = new_X, further["y"], further["sample_weight"], embedding
-        inputs, rows, problem = plain._freeze(method, *given, scaling)
+        inputs, rows, problem = frozen(model, new_X, further, method, keeps_space=keep != "nothing")
         if inputs.classes is not None and not np.array_equal(inputs.classes, model.classes_):
             raise ValueError(
                 f"The labels y are {listed(inputs.classes)}, but the model explains "
                 f"{listed(model.classes_)}: refit needs the same labels."
             )
-        inputs = replace(inputs, embedder=inputs.embedder or embedder)
         own = old  # old cluster of each distinct row
         if rows.row_of_input is not None:
             own = np.empty(len(rows.weight), old.dtype)
@@ -197,6 +187,37 @@ def _fitted(model, new_X, old, keep, further):
         with interrupt_warns():
             found._store(new_X, inputs, rows, problem, result)
     return found, inputs.weight
+
+
+def frozen(model, X, further, method, keeps_space=True):
+    """Return the checked rows of a fitted estimator, and their problem.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : rows, as for `fit`
+    further : dict of y, sample_weight and embedding
+    method : the result of ``model._method()``
+    keeps_space : bool
+        Whether the scales of the columns and the transformers of the embedding are those of the
+        model. Otherwise they are fitted to X.
+
+    Returns
+    -------
+    inputs : Inputs
+    rows : MergedRows
+    problem : Problem
+    """
+    plain, embedding = copy.copy(with_plain_numbers(model)), further["embedding"]
+    scaling, embedder = None, None
+    if keeps_space:
+        scaling, embedder = model._space.scaling, getattr(model, "_embedder", None)
+    if embedder is not None and embedding is None:  # its transformers are not fitted again
+        embedding = embedder.transform(X)
+        plain.reference = plain.reference and last_step(plain.reference)
+    given = X, further["y"], further["sample_weight"], embedding
+    inputs, rows, problem = plain._freeze(method, *given, scaling)
+    return replace(inputs, embedder=inputs.embedder or embedder), rows, problem
 
 
 def _solved(model, method, problem, rows, old, keep):

@@ -77,7 +77,10 @@ def test_clusters_only_divide(make, form, tmp_path):
 @given(st.integers(0, 10**6), st.integers(3, 6), st.booleans())
 @settings(max_examples=4, deadline=None)
 def test_the_order_of_divisions_costs_least(seed, k, has_weights):
-    """By brute force: no other order of prunings has a lower mean cost over all levels."""
+    """By brute force: no other order of prunings has a lower mean cost over all levels.
+
+    With fewer levels than leaves, the last level is at most as good as the best pruning allows.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((60, 2)) * rng.choice([0.1, 1, 5], (60, 1))
     weight = rng.integers(1, 4, 60).astype(float) if has_weights else np.ones(60)
@@ -99,6 +102,8 @@ def test_the_order_of_divisions_costs_least(seed, k, has_weights):
         return here + min(map(best, divided), default=0.0)
 
     assert trees.table["cost"].sum() == pytest.approx(best(frozenset({0})))
+    few = nested(model, X, k - 1, sample_weight=weight).table["cost"]
+    assert few.sum() <= trees.table["cost"].iloc[:-1].sum() * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("split", ["oblique", slow("axis")])
@@ -107,7 +112,7 @@ def test_trained_trees_are_nested_and_cost_no_more_than_cut_back_ones(split):
     trees = fit_nested(WINE, 5, max_leaves=5 if split == "oblique" else 9, **terms)
     assert_nested(trees, WINE)
     model = TAOClustering(5, max_cost_increase=2, **terms).fit(WINE)
-    cut_back = nested(model, WINE)
+    cut_back = nested(model, WINE, form="prunings")
     assert trees.table["cost_increase"].mean() < cut_back.table["cost_increase"].mean()
     if split == "oblique":
         assert list(trees.table["n_leaves"]) == [1, 2, 3, 4, 5]
@@ -157,6 +162,29 @@ def test_a_given_dendrogram_is_explained():
         fit_nested(X[:100], 4, reference=matrix, **QUICK)
 
 
+def test_rows_without_a_cluster_in_the_dendrogram():
+    """A condensed tree of HDBSCAN with noise: labelled rows are explained, the others ignored."""
+    X = load_iris().data[::2]
+    order = np.argsort(X[:, 2])
+    one, two, noise = order[:25], order[35:70], np.r_[order[25:35], order[70:]]
+    lines = [(75, i, 0.1, 1) for i in noise] + [(75, 76, 0.5, 25), (75, 77, 0.5, 35)]
+    lines += [(76, i, 2.0, 1) for i in one] + [(77, i, 2.0, 1) for i in two]
+    tree = pd.DataFrame(lines, columns=["parent", "child", "lambda_val", "child_size"])
+    for algorithm in (QUICK["algorithm"], DirectForm(search="none", copies=3)):
+        trees = fit_nested(X, 2, reference=tree, algorithm=algorithm, random_state=0)
+        assert trees.agreement[1] == 1.0
+        assert trees.table["cost"].notna().all()
+
+
+def test_later_changes_of_the_frame_and_new_rows():
+    frame = load_iris(as_frame=True).data
+    trees = fit_nested(frame, estimator=TAOClustering(3), max_leaves=4, **QUICK)
+    frame["segment"] = trees.labels[1]
+    assert trees.n_clusters == 3
+    assert np.array_equal(trees.cut(2).labels_, frame["segment"])
+    assert np.array_equal(trees.predict(frame.drop(columns="segment"), 2), frame["segment"])
+
+
 def test_names_carry_over():
     X = load_iris().data
     model = TAOClustering(3, max_leaves=3, **QUICK).fit(X)
@@ -186,9 +214,17 @@ def test_raw_tables():
 
 def test_degenerate_rows_and_bad_input():
     model = TAOClustering(3, **QUICK).fit(WINE)
-    assert nested(model, WINE, 1).cut(1).tree_.n_leaves == 1
+    assert nested(model, WINE, 1).table["n_leaves"].tolist() == [1]
+    lost = ExKMC(4, min_samples_leaf=60, random_state=0).fit(WINE)
+    assert nested(lost, WINE).n_clusters < 4
+    several = TAOClustering(2, max_leaves=5, split="axis", **QUICK).fit(WINE)
+    several.name_clusters(["a", "b"])
+    assert nested(several, WINE).n_clusters == 2
+    names = nested(several, WINE, 3, form="prunings").model.cluster_names_
+    assert len(set(names)) == 3
     for call, message in [
         (lambda: fit_nested(WINE, 1), "at least 2"),
+        (lambda: fit_nested(WINE, range(2, 5)), "largest number"),
         (lambda: fit_nested(np.repeat(WINE[:3], 5, axis=0), 4), "3 distinct rows"),
         (lambda: fit_nested(WINE, 4, KMeans(4)), "TAOClustering"),
         (lambda: fit_nested(WINE, 4, objective="spherical"), 'objective="kmeans"'),
@@ -196,6 +232,7 @@ def test_degenerate_rows_and_bad_input():
         (lambda: nested(model, WINE, form="cuts"), "form must be one of"),
         (lambda: nested(model, WINE[:, :4]), "features"),
         (lambda: nested(model, WINE).cut(9), "from 1 to 3"),
+        (lambda: fit_nested(WINE, 3, TAOClustering(3, reference=WINE[:3])), "reference=None"),
     ]:
         with pytest.raises(ValueError, match=message):
             call()

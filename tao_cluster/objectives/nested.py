@@ -1,6 +1,7 @@
 """Hierarchies of clusters: their k-means cost over all levels at once, and how they are found."""
 
 import heapq
+import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -114,10 +115,12 @@ class Hierarchy:
     def by_gain(cls, children, cost, mass, root, n_clusters):
         """Order the divisions by how much they save, and number the clusters of each level.
 
-        The mean of the costs of the levels is the least that an order of divisions can have, if all
-        nodes are divided (Horn, 1972, Single-machine job sequencing with treelike precedence
-        ordering). Nodes that save most per division, together with some of their descendants, come
-        first. When a cluster is divided, the heavier part keeps its number.
+        If all nodes are divided, no other order has a lower sum of the costs of the levels (Horn,
+        1972, Single-machine job sequencing with treelike precedence ordering): first come the
+        nodes that save most per division, where descendants can count together with a node. If
+        there are more leaves than clusters, this order is compared with the best order of the
+        divisions of the best pruning with K leaves, and the better one is taken. When a cluster is
+        divided, the heavier part keeps its number.
 
         Parameters
         ----------
@@ -128,7 +131,13 @@ class Hierarchy:
         root : int
         n_clusters : int, number of clusters K of the last level
         """
-        order = _divisions(children, cost, root)[: n_clusters - 1]
+        orders = [_order(children, cost, root)[: n_clusters - 1]]
+        if n_clusters <= (children[:, 0] < 0).sum():
+            inner = _best_pruning(children, cost, root, n_clusters)
+            kept = np.where(np.isin(np.arange(len(children)), list(inner))[:, None], children, -1)
+            orders.append(_order(kept, cost, root))
+        gain = cost - np.where(children[:, 0] < 0, cost, cost[children].sum(axis=1))
+        order = max(orders, key=lambda order: np.cumsum(gain[order]).sum())
         number, parents = {root: 0}, [0]
         for k, node in enumerate(order, 1):
             heavy, light = sorted(children[node], key=lambda child: -mass[child])
@@ -142,7 +151,7 @@ class Hierarchy:
         return cls(children, leaves, order, levels)
 
 
-def _divisions(children, cost, root):
+def _order(children, cost, root):
     """Return the nodes with children, parents first, in the order of :meth:`Hierarchy.by_gain`."""
     nodes = [root]
     for node in nodes:
@@ -162,6 +171,26 @@ def _divisions(children, cost, root):
             block += rest.pop(0)[1]
         chains[node] = [(gain, block), *rest]
     return [node for _, block in chains[root] for node in block]
+
+
+def _best_pruning(children, cost, root, n_leaves):
+    """Return the inner nodes of the pruning with `n_leaves` leaves of least cost, as a set.
+
+    The best k leaves below a node are the best division of k between its children.
+    """
+    nodes, best = [root], {}
+    for node in nodes:
+        nodes += [child for child in children[node] if child >= 0]
+    for node in reversed(nodes):
+        found = {1: (cost[node], frozenset())}
+        left, right = children[node]
+        if left >= 0:
+            pairs = itertools.product(best.pop(left).items(), best.pop(right).items())
+            for (a, (one, inner)), (b, (other, further)) in pairs:
+                if a + b <= n_leaves and one + other < found.get(a + b, (np.inf,))[0]:
+                    found[a + b] = one + other, inner | further | {node}
+        best[node] = found
+    return best[root][n_leaves][1]
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,7 @@ _SIDE, _MARGIN, _LINE, _LEVEL, _COSTS = 0.95, 0.12, 0.13, 0.17, 2.6
 _SIZE, _GAP = 6.5, 0.1  # points; inches around boxes
 # In inches: least width of a cluster with columns, largest width of a test and of the picture.
 _LEAST_SLOT, _MOST_WIDTH, _WIDEST = 0.7, 1.6, 14.0
-_NOTE = (
-    "Level lines have the number of clusters and the cost in percent of that of one cluster; close "
-    "levels are drawn apart."
-)
+_NOTE = "Lines: the number of clusters and the cost in percent; close levels are drawn apart."
 _COLUMNS = "Rows go left if the condition holds. Clusters show the mean (mean of all rows)."
 _IMAGES = (
     "A division shows the mean of its rows and its test: red pixels push right, blue ones left."
@@ -51,7 +48,7 @@ def plot_nested(trees, *, levels=None, width=None, ax=None, title=None, image_sh
 
     Parameters
     ----------
-    trees : :class:`tao_cluster.nesting.NestedTrees`
+    trees : :class:`tao_cluster.NestedTrees`
     levels : sequence of int, optional
         The numbers of clusters whose lines are drawn. Default: all.
     width : float, optional
@@ -78,10 +75,10 @@ def plot_nested(trees, *, levels=None, width=None, ax=None, title=None, image_sh
     >>> from sklearn.datasets import load_iris
     >>> from tao_cluster import TAOClustering, nested
     >>> X = load_iris(as_frame=True).data
-    >>> model = TAOClustering(4, split="axis", max_leaves=4, random_state=0).fit(X)
+    >>> model = TAOClustering(3, split="axis", max_leaves=3, random_state=0).fit(X)
     >>> ax = nested(model, X).plot()
     >>> [text.get_text() for text in ax.texts if "≤" in text.get_text()][0]
-    'petal length (cm) ≤ 2.45'
+    'petal length (cm) ≤ 2.4'
     """
     k, has_images = trees.n_clusters, image_shape is not None
     levels = list(range(1, k + 1) if levels is None else levels)
@@ -110,7 +107,8 @@ class _Dendrogram:
         self.tree = tree_of(view)
         facts = report(view, X, feature_names=names, sample_weight=weight)
         clusters = [part["name"] for part in facts["clusters"]]
-        known = (clusters, abbreviation_of(self.tree, names))
+        self.abbreviate = abbreviation_of(self.tree, names)
+        known = (clusters, self.abbreviate)
         mass = check_weight(weight, len(labels))
         self.mass = np.bincount(labels, mass, k)
         rows, self.image, columns = None, None, [[] for _ in range(k)]
@@ -121,7 +119,7 @@ class _Dendrogram:
             self.sums, self.limits = cluster_sums(rows.X, labels, mass, k), rows.limits
         elif slot >= _LEAST_SLOT:
             means = Values.from_rows(trees.model, view, X, names).means(labels, mass, k)
-            columns = [_differences(means, c, slot - _GAP) for c in range(k)]
+            columns = [self._differences(means, c) for c in range(k)]
         short = [name if slot > 1 else short_name(name) for name in clusters]
         self.heads = [name_lines(name, _SIZE, 0.85 * slot - _GAP, 3) for name in short]
         shares = [percent_text(share) for share in self.mass / self.mass.sum()]
@@ -138,6 +136,16 @@ class _Dendrogram:
         side = 0.0 if self.image is None else self.image.leaf_height
         self.heights = [max(side, _LINE * len(lines) + 0.05) for lines in self.tests]
         self.tops, self.y = self._along()
+
+    def _differences(self, means, c):
+        """Return the two columns in which a cluster differs most from all rows, two lines each."""
+        lines = []
+        for j in means.largest(means.deviations(c), 2):
+            lines += name_lines(
+                self.abbreviate(means.features[j].label), _SIZE, self.slot - _GAP, 1
+            )
+            lines.append(f"{means.text(j, means.mean[c, j])} ({means.text(j, means.overall[j])})")
+        return lines
 
     def _across(self):
         """Return the centres of the clusters, and of each division its parts, bar and width.
@@ -192,6 +200,7 @@ class _Dendrogram:
         size[1] = end + _LINE * tall + 0.3 + (self.image.leaf_height if self.image else 0.0)
         notes = [title] if title else []
         notes += [_NOTE, _IMAGES if self.image else _COLUMNS]
+        notes += [f"In names, {self.abbreviate.note}."] if self.abbreviate.note else []
         lines = [line for note in notes for line in wrap(note, 8, size[0] - 2 * _MARGIN)]
         if ax is None:
             above = _LINE * 1.2 * len(lines) + 0.14
@@ -269,15 +278,6 @@ class _Dendrogram:
         for j, line in enumerate(self.ends[c]):
             place = self._box(box.left, box.bottom - 0.04 - j * _LINE, width, _LINE)
             place.write(self.ax, line, _SIZE, color="0.15" if j % 2 else "0.4")
-
-
-def _differences(means, c, width):
-    """Return the two columns in which a cluster differs most from all rows, two lines each."""
-    lines = []
-    for j in means.largest(means.deviations(c), 2):
-        lines += name_lines(means.features[j].label, _SIZE, width, 1)
-        lines.append(f"{means.text(j, means.mean[c, j])} ({means.text(j, means.overall[j])})")
-    return lines
 
 
 def _test_lines(view, width):

@@ -2,6 +2,7 @@
 
 import itertools
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,6 +60,9 @@ def test_levels_tests_and_clusters_in_the_units_of_the_columns(wine):
 def test_chosen_levels(wine):
     trees = nested(leaf_per_cluster(4).fit(wine), wine)
     assert {"1", "2", "3", "4"} & set(texts_of(trees.plot(levels=[2, 4]))) == {"2", "4"}
+    assert trees.plot(width=5).figure.get_size_inches()[0] == pytest.approx(5)
+    small = plt.figure(figsize=(4, 3), layout="constrained").gca()
+    assert {"3", "cluster 3"} <= set(texts_of(trees.plot(ax=small)))
     with pytest.raises(ValueError, match="levels must be numbers of clusters from 1 to 4"):
         trees.plot(levels=[5])
     with pytest.raises(ValueError, match="does not hold 13 features"):
