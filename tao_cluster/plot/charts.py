@@ -294,6 +294,7 @@ def pad(ax, further=0.0):
     """Set limits of the axes so that markers, larger by `further` points, are inside."""
     pads = (_PAD + further) * ax.figure.dpi / 72
     ax.margins(*pads / np.maximum(ax.bbox.size - 2 * pads, pads))
+    ax.autoscale_view()
 
 
 def scale_costs(*axes):

@@ -27,7 +27,7 @@ from .charts import (
 from .split_view import number
 from .style import drawn_with
 
-_MARKER, _RING = 5, 2.5  # points: size of markers, and by how much a ring is larger than the last
+_MARKER, _RING = 5, 3  # points: size of markers, and by how much a ring is larger than the last
 _NEAR = 3.5  # points between markers of which one would cover most of the other
 # What the free clustering of an objective is, if it is the default one.
 _FREE = {
@@ -106,6 +106,7 @@ def plot_path(models, *, ax=None, title=None, width=None):
             chosen = [at, *chosen]
             texts[at] = f"knee, {texts[at]}"
         _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
+        pad(ax, plt.rcParams["font.size"])  # also for notes
         chosen = list(dict.fromkeys(chosen))
         notes = [write_text(ax, texts[i], "0.3") for i in chosen]
         place_or_drop(ax, notes, [points[[i]] for i in chosen])
@@ -309,7 +310,7 @@ def _nest(ax, lines):
         for n in np.unique(n_above[n_above > 0]):
             ax.plot(*line.get_xydata()[n_above == n].T, markersize=_MARKER + _RING * n, **look)
         above = np.vstack([above, own])
-    pad(ax, max(line.get_markersize() for line in ax.lines) / 2 - _MARKER / 2)
+    pad(ax, max(line.get_markersize() for line in ax.lines) - _MARKER)
 
 
 def plot_history(model, *, ax=None, title=None, width=None):
