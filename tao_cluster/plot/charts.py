@@ -70,6 +70,9 @@ def plot_n_clusters(table, chosen, limit, title=None, width=None):
         places = np.column_stack([table.index, np.full(len(table), limit / 2)])
         for ax in axes:
             label_lines(ax, ax.get_legend_handles_labels()[0])
+            first, last = table.index[[0, -1]]
+            ax.set_xticks([tick for tick in ax.get_xticks() if first <= tick <= last])
+            ax.spines.bottom.set_bounds(ax.get_xlim()[0], last)
         place_or_drop(axes[0], [write_text(axes[0], "gap", "0.4")], [places])
     return np.array(axes)
 
@@ -106,7 +109,9 @@ def plot_stability(table, features, title=None, width=None):
             bars = {"color": _PAIR[i], "label": kinds[kind]}
             usage.barh(np.arange(len(shown)) + 0.4 * i - 0.2, shown[kinds[kind]], 0.38, **bars)
         agreement.set_xlabel("agreement with the model (ARI)")
-        agreement.update_datalim([(0, -0.4), (1, 1.4)])
+        low = table["ARI"].min()
+        low = min(np.floor(10 * low) / 10, 0.9) if low > 0.5 else 0
+        agreement.update_datalim([(low, -0.4), (1, 1.4)])
         _name_bars(agreement, table["kind"].map(kinds).unique())
         cost.set(xlabel="number of parameters", ylabel="cost above the free clustering, %")
         usage.plot(shown["rows"], np.arange(len(shown)), "|", color="0.1", ms=10, label="rows")
@@ -151,8 +156,9 @@ def plot_monitor(segments, indices, limits, title, width=None):
         axes[1].barh(range(len(bars)), bars["psi"], 0.7, color=[colors[s] for s in bars["status"]])
         axes[1].set_xlabel("population stability index")
         axes[1].update_datalim([(max(limits.values()), 0)])
-        for limit in limits.values():
+        for (name, limit), side in zip(limits.items(), ("right", "left"), strict=True):
             axes[1].axvline(limit, color="0.3", linestyle="--", linewidth=0.8)
+            note_above(axes[1], limit, name, side)
         _name_bars(axes[0], segments.index)
         _name_bars(axes[1], bars.index)
         _head(axes[0].figure, title)
@@ -285,9 +291,10 @@ def finish(*axes, whole=False, costs=False, log_x=False):
 
 
 def pad(ax, further=0.0):
-    """Set limits of the axes so that markers, moved by up to `further` points in x, are inside."""
-    pads = np.array([_PAD + further, _PAD]) * ax.figure.dpi / 72
+    """Set limits of the axes so that markers, larger by `further` points, are inside."""
+    pads = (_PAD + further) * ax.figure.dpi / 72
     ax.margins(*pads / np.maximum(ax.bbox.size - 2 * pads, pads))
+    ax.autoscale_view()
 
 
 def scale_costs(*axes):
@@ -346,7 +353,8 @@ def legend_below(ax, handles=None):
     box, inches = ax.get_tightbbox(), ax.figure.dpi_scale_trans
     shift = ScaledTranslation(*(box.min - ax.bbox.min) / ax.figure.dpi, inches)
     place = {"loc": "upper left", "bbox_to_anchor": (0, 0), "borderaxespad": 0.3, "borderpad": 0}
-    place |= {"bbox_transform": ax.transAxes + shift, "handlelength": 1.5, "columnspacing": 1.2}
+    place |= {"bbox_transform": ax.transAxes + shift, "handlelength": 1.2, "columnspacing": 1}
+    place["handletextpad"] = 0.5
     for n_columns in range(min(len(handles), 4), 0, -1):
         # Names are set afterwards, because a legend leaves out those that start with "_".
         legend = ax.legend(handles, map(str, range(len(handles))), ncols=n_columns, **place)
@@ -363,29 +371,22 @@ def legend_below(ax, handles=None):
 
 
 def label_lines(ax, lines):
-    """Write the name of each line beside its last point, and others in a legend below the axes.
+    """Write the name of each line right of its last point, and those of single points in a legend.
 
-    The x axis is extended so that names at the right end have room, and single points at the left.
+    The x axis is extended so that the names have room. The legend, which is below the axes, also
+    has the names of lines for which there is no place.
     """
-    texts = [write_text(ax, line.get_label(), line.get_color()) for line in lines]
-    limits, others = ax.get_xlim(), lines
-    for both in (False, True, False):
-        ax.set_xlim(limits)
-        if not _make_room(ax, texts, _ends(ax, lines), both):
-            continue
-        others = [lines[i] for i in place_texts(ax, texts, _ends(ax, lines))]
-        if not others:
-            return
-    for text, line in zip(texts, lines, strict=True):
-        if line in others:
-            text.remove()
-    legend_below(ax, others)
-
-
-def _ends(ax, lines):
-    """Return the points of each line, as they are drawn, from the last to the first."""
-    drawn = [line.get_transform().transform(line.get_xydata()[::-1]) for line in lines]
-    return [ax.transData.inverted().transform(p[~np.isnan(p).any(axis=1)]) for p in drawn]
+    lasts = {line: line.get_xydata()[~np.isnan(line.get_ydata())] for line in lines}
+    lasts = {line: points[-1:] for line, points in lasts.items() if len(points) > 1}
+    lasts = dict(sorted(lasts.items(), key=lambda item: item[1][0, 1]))
+    texts = [write_text(ax, line.get_label(), line.get_color()) for line in lasts]
+    ends, left = list(lasts.values()), range(len(texts))
+    if _make_room(ax, texts, ends):
+        left = place_texts(ax, texts, ends, spread=True)
+    for i in left:
+        texts[i].remove()
+    named = [line for i, line in enumerate(lasts) if i not in left]
+    legend_below(ax, [line for line in lines if line not in named])
 
 
 def write_text(ax, text, color):
@@ -394,28 +395,29 @@ def write_text(ax, text, color):
     return ax.annotate(text, (0, 0), (0, 0), textcoords="offset points", **style)
 
 
-def _make_room(ax, texts, ends, both):
-    """Extend the x axis for texts right of the last points, and left of single points if `both`.
+def note_above(ax, x, text, side="center"):
+    """Write a text above the axes: matplotlib Annotation."""
+    style = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points", "va": "bottom"}
+    style |= {"ha": side, "color": "0.35", "parse_math": False}
+    return ax.annotate(text, (x, 1.0), (0, 2), **style)
 
-    Return False if the names would take too much of it.
-    """
-    start, stop = ax.bbox.intervalx
-    widths = [text.get_window_extent().width + 2.5 * _GAP * ax.figure.dpi / 72 for text in texts]
-    places = np.array([ax.transData.transform(end[0])[0] for end in ends])
-    is_left = np.array([both and len(end) == 1 for end in ends])
-    low, high, scale = 0.0, 0.0, 1.0
-    for _ in range(20):  # a longer axis draws the data closer together, so that it must be longer
-        missing = np.array(widths) / scale - np.where(is_left, places - start, stop - places)
-        low, high = (max(0.0, *missing[is_left == side], 0.0) for side in (True, False))
-        scale = (stop - start) / (stop - start + low + high)
-        if scale < 1 - _MOST_ROOM:
-            return False
-    at = np.array([[start - low, ax.bbox.y0], [stop + high, ax.bbox.y0]])
+
+def _make_room(ax, texts, ends):
+    """Extend the x axis for texts right of these points; return False if they need too much."""
+    start, length = ax.bbox.x0, ax.bbox.width
+    widths = [text.get_window_extent().width + 3.5 * _GAP * ax.figure.dpi / 72 for text in texts]
+    places = [ax.transData.transform(end[0])[0] - start for end in ends]
+    # On an axis that is longer by a factor, the points are nearer to its start by this factor.
+    factors = [x / max(length - width, 1.0) for x, width in zip(places, widths, strict=True)]
+    factor = max([1.0, *factors])
+    if factor > 1 / (1 - _MOST_ROOM):
+        return False
+    at = np.array([[start, ax.bbox.y0], [start + factor * length, ax.bbox.y0]])
     ax.set_xlim(ax.transData.inverted().transform(at)[:, 0])
     return True
 
 
-def place_texts(ax, texts, ends):
+def place_texts(ax, texts, ends, spread=False):
     """Move each text beside one of its points, where it covers neither lines nor other texts.
 
     Parameters
@@ -424,6 +426,8 @@ def place_texts(ax, texts, ends):
     texts : list of matplotlib Annotation
     ends : list of arrays of shape (n, 2)
         Points of each text, the best one first.
+    spread : bool, default=False
+        Whether all texts are right of their points, and higher or lower if necessary.
 
     Returns
     -------
@@ -431,19 +435,19 @@ def place_texts(ax, texts, ends):
     """
     pixels = ax.figure.dpi / 72
     taken, frame, left = _taken(ax), ax.bbox.get_points(), []
-    for i in sorted(range(len(texts)), key=lambda i: len(ends[i]) == 1):  # lines first
-        size = texts[i].get_window_extent().size
+    for i, text in enumerate(texts):
+        size = text.get_window_extent().size
         for at in ends[i][:: max(1, len(ends[i]) // 6)]:
-            corners = _corners(ax.transData.transform(at), size, pixels)
+            corners = _corners(ax.transData.transform(at), size, pixels, spread)
             corner = next((each for each in corners if _is_free(each, size, taken, frame)), None)
             if corner is not None:
                 break
         else:
             left.append(i)
             continue
-        texts[i].xy = at
-        shift = (corner - texts[i].get_window_extent().min) / pixels
-        texts[i].set_position(np.array(texts[i].get_position()) + shift)
+        text.xy = at
+        shift = (corner - text.get_window_extent().min) / pixels
+        text.set_position(np.array(text.get_position()) + shift)
         grid = corner + list(product(*(np.linspace(0, length, 12) for length in size)))
         taken = np.vstack([taken, np.column_stack([grid, np.full(len(grid), _GAP * pixels)])])
     return left
@@ -455,15 +459,16 @@ def place_or_drop(ax, texts, ends):
         texts[i].remove()
 
 
-def _corners(point, size, pixels):
+def _corners(point, size, pixels, spread):
     """Return lower left corners of a text beside a point: right of it, above, below, left."""
     width, height = size
-    gap = 2.2 * _GAP * pixels
-    shifts = [0, 0.5, -0.5, 1, -1, 1.5, -1.5]
-    right = [(gap, (shift - 0.5) * height) for shift in shifts]
+    gap = 3.2 * _GAP * pixels
+    shifts = [0, 0.5, -0.5, 1, *([1.5, 2, 2.5] if spread else []), -1, 1.5, -1.5, -2, -2.5]
+    shifts = [(shift - 0.5) * height for shift in (shifts if spread else shifts[:-2])]
+    right, left = ([(x, shift) for shift in shifts] for x in (gap, -gap - width))
     sides = product((gap, -gap - height), (-0.5, 0.0, -1.0, -0.25, -0.75))
-    left = [(-gap - width, (shift - 0.5) * height) for shift in shifts]
-    return point + np.array([*right, *((shift * width, side) for side, shift in sides), *left])
+    others = [*((shift * width, side) for side, shift in sides), *left]
+    return point + np.array(right if spread else right + others)
 
 
 def _is_free(corner, size, taken, frame):

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.transforms import ScaledTranslation
 
 from .._utils.frames import check_list_of_names
 from ..columns.names import brief, printable
@@ -20,6 +19,7 @@ from .charts import (
     label_lines,
     lay_out,
     legend_below,
+    note_above,
     pad,
     place_or_drop,
     write_text,
@@ -27,8 +27,8 @@ from .charts import (
 from .split_view import number
 from .style import drawn_with
 
-_MOST_NOTES = 5
-_APART = 5.5  # points between the markers of two series that would coincide
+_MARKER, _RING = 5, 3  # points: size of markers, and by how much a ring is larger than the last
+_NEAR = 3.5  # points between markers of which one would cover most of the other
 # What the free clustering of an objective is, if it is the default one.
 _FREE = {
     "kmeans": "k-means",
@@ -41,10 +41,10 @@ STAGES = {
     "start": ("initial trees", "#888888"),
     "direct fit": ("fit to the free clusters", "#888888"),
     "penalty": ("penalty method", "#771155"),
-    "direct": ("passes over the tests", "#0072B2"),
+    "direct": ("passes over tests", "#0072B2"),
     "regrow": ("new leaves", "#56B4E9"),
-    "relax": ("refits of the tests", "#009E73"),
-    "exact": ("passes on the cost itself", "#5E3C99"),
+    "relax": ("refits of tests", "#009E73"),
+    "exact": ("passes on the cost", "#5E3C99"),
     "search": ("search", "#D55E00"),
     "polish": ("passes over all rows", "#000000"),
 }
@@ -69,7 +69,8 @@ _MEASURES = {
 def plot_path(models, *, ax=None, title=None, width=None):
     """Draw cost increase against number of parameters for the models of a regularization path.
 
-    The knee, a compromise of cost and size that :func:`tao_cluster.knee` chooses, is marked.
+    The knee, a compromise of cost and size that :func:`tao_cluster.knee` chooses, is marked. It
+    and the ends of the path have notes.
 
     Parameters
     ----------
@@ -97,14 +98,16 @@ def plot_path(models, *, ax=None, title=None, width=None):
         points = np.column_stack([x, [model.cost_increase_ for model in models]])
         look = series_looks({"path": _title(models[0])})["path"]
         ax.plot(*points.T, "-", marker=look.marker, color=look.color, markersize=4, linewidth=1)
-        chosen, texts = _evenly_spaced(x).tolist(), [_note(model) for model in models]
+        chosen, texts = [0, len(models) - 1], [_note(model) for model in models]
         if len(models) > 2:  # the knee first, because later notes give way
             best = knee(models)
             at = next(i for i, model in enumerate(models) if model is best)
             ax.plot(*points[at], "o", markersize=9, fillstyle="none", color="C3")
-            chosen = [at, *(i for i in chosen if abs(i - at) > 1)]
+            chosen = [at, *chosen]
             texts[at] = f"knee, {texts[at]}"
         _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
+        pad(ax, plt.rcParams["font.size"])  # also for notes
+        chosen = list(dict.fromkeys(chosen))
         notes = [write_text(ax, texts[i], "0.3") for i in chosen]
         place_or_drop(ax, notes, [points[[i]] for i in chosen])
     return ax
@@ -247,9 +250,8 @@ def _string_parameters(model):
 def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title=None, width=None):
     """Draw cost against size, with the colour and the marker of the method of each series.
 
-    The name of a series stands beside its last point. If a name has no place, all names are in a
-    legend below. A series of which points would cover those of an earlier one is drawn a marker's
-    width beside it.
+    The name of a line stands right of its last point. Those of single points are in a legend
+    below. A marker that would be covered by that of an earlier series is a ring around it.
 
     Parameters
     ----------
@@ -273,42 +275,42 @@ def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title
     curves = {} if curves is None else curves
     looks = series_looks(dict(zip(points, points, strict=True)) if methods is None else methods)
     with drawn_with(STYLE):
-        ax, groups = chart_axes(ax, width), []
+        ax, lines = chart_axes(ax, width), []
         for i, (label, places) in enumerate(points.items()):
             color, marker, is_hollow = looks[label]
             look = {"color": color, "linewidth": 1, "zorder": 3 - 0.01 * i}
-            style = {"marker": marker, "markersize": 5, "linestyle": "--" if is_hollow else "-"}
+            style = {
+                "marker": marker,
+                "markersize": _MARKER,
+                "linestyle": "--" if is_hollow else "-",
+            }
             style |= {"markerfacecolor": "white"} if is_hollow else {}
             x, y, *errors = np.transpose(sorted(map(tuple, places)))
-            group = []
             if errors:
                 bars = [y - errors[0], y + errors[0], np.full(len(y), np.nan)]
-                group += ax.plot(np.repeat(x, 3), np.transpose(bars).ravel(), "-", **look)
+                ax.plot(np.repeat(x, 3), np.transpose(bars).ravel(), "-", **look)
             if label in curves:
-                group += ax.plot(*np.transpose(curves[label]), style["linestyle"], **look)
+                ax.plot(*np.transpose(curves[label]), style["linestyle"], **look)
                 style["linestyle"] = "none"
-            group += ax.plot(x, y, label=brief(printable(str(label))), **look | style)
-            groups.append(group)
+            lines += ax.plot(x, y, label=brief(printable(str(label))), **look | style)
         _finish(ax, SIZE_NAMES[size], title, cost)
-        _move_apart(ax, groups)
-        label_lines(ax, [group[-1] for group in groups])
+        _nest(ax, lines)
+        label_lines(ax, lines)
     return ax
 
 
-def _move_apart(ax, groups):
-    """Shift series by a few points to the right or left where their markers would coincide."""
-    above, scale, largest = np.empty((0, 2)), 72 / ax.figure.dpi, 0.0
-    for group in groups:
-        own = ax.transData.transform(group[-1].get_xydata()) * scale
-        shifts = np.outer([0, 1, -1, 2, -2, 3, -3], [_APART, 0])
-        distances = [np.abs((own + shift)[:, None] - above).max(axis=2) for shift in shifts]
-        shift = shifts[np.argmin([np.sum(distance < _APART - 0.5) for distance in distances])]
-        above = np.vstack([above, own + shift])
-        largest = max(largest, *np.abs(shift))
-        for line in group if shift.any() else []:
-            offset = ScaledTranslation(*shift / 72, ax.figure.dpi_scale_trans)
-            line.set_transform(ax.transData + offset)
-    pad(ax, largest)
+def _nest(ax, lines):
+    """Draw markers that earlier ones would cover as rings around them, which do not hide them."""
+    above, look = np.empty((0, 2)), {"markerfacecolor": "none", "linestyle": "none"}
+    for line in lines:
+        own = ax.transData.transform(line.get_xydata()) * 72 / ax.figure.dpi
+        n_above = np.sum(np.abs(own[:, None] - above).max(axis=2) < _NEAR, axis=1)
+        line.set_markevery(np.flatnonzero(n_above == 0).tolist())
+        look |= {"color": line.get_color(), "marker": line.get_marker()}
+        for n in np.unique(n_above[n_above > 0]):
+            ax.plot(*line.get_xydata()[n_above == n].T, markersize=_MARKER + _RING * n, **look)
+        above = np.vstack([above, own])
+    pad(ax, max(line.get_markersize() for line in ax.lines) - _MARKER)
 
 
 def plot_history(model, *, ax=None, title=None, width=None):
@@ -396,22 +398,19 @@ def _mark_lambdas(ax, lambdas):
     starts = [0, *(np.flatnonzero(np.diff(lambdas)) + 1)]
     if len(starts) == 1:
         return
-    ends, last = [*starts[1:], len(lambdas)], -np.inf
-    for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
+    edges = np.array([*starts, len(lambdas)]) + 0.5
+    name = "\u03bb = "
+    for start, left, right in zip(starts, edges, edges[1:], strict=False):
         if start:
-            ax.axvline(start + 0.5, color="0.75", linewidth=0.8, linestyle=":", zorder=1)
+            ax.axvline(left, color="0.75", linewidth=0.8, linestyle=":", zorder=1)
         if ax not in ax.figure.axes:  # a panel beside a tree, whose final size is unknown
             continue
-        value = number_text(lambdas[start], 2)
-        text = value if i else f"\u03bb = {value}"
-        style = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
-        style |= {"ha": "center", "va": "bottom", "color": "0.35", "parse_math": False}
-        note = ax.annotate(text, ((start + end + 1) / 2, 1.0), (0, 2), **style)
-        box = note.get_window_extent()
-        if box.x0 < last + 0.3 * box.height or box.x1 > ax.bbox.x1 + box.height:
+        note = note_above(ax, (left + right) / 2, name + number_text(lambdas[start], 2))
+        room = np.diff(ax.transData.transform([(left, 1.0), (right, 1.0)])[:, 0])
+        if note.get_window_extent().width > room:
             note.remove()
         else:
-            last = box.x1
+            name = ""
     ax.set_title(ax.get_title(loc="left"), loc="left", pad=plt.rcParams["font.size"] * 1.5 + 4)
     lay_out(ax)
 
@@ -425,13 +424,6 @@ def _stage_name(record):
 def _stage(stage):
     """Return the name and the colour of a stage, which may be one of a user's own algorithm."""
     return STAGES.get(stage, (stage, "#AA1155"))
-
-
-def _evenly_spaced(sizes):
-    """Return the positions of a few sizes that are about evenly spaced on a logarithmic axis."""
-    sizes = np.log(sizes)
-    wanted = np.linspace(sizes.min(), sizes.max(), _MOST_NOTES)
-    return np.unique(np.abs(sizes[:, None] - wanted).argmin(axis=0))
 
 
 def _finish(ax, size_name, title, cost):

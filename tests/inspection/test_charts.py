@@ -19,6 +19,7 @@ from tao_cluster import (
     table_pipeline,
     tao_path,
 )
+from tao_cluster.export.format import number_text
 from tao_cluster.plot import plot_history, plot_path, plot_tradeoff
 from tao_cluster.plot.charts import plot_monitor, plot_n_clusters, plot_stability
 from tao_cluster.plot.curves import plot_series
@@ -128,11 +129,19 @@ def test_panels_of_random_tables(width, seed):
     indices = pd.DataFrame({"psi": rng.uniform(0, 2, len(names)), "status": status}, index=names)
     limits = {"watch": 0.1, "moved": 0.25}
     with plt.rc_context(FONTS[seed % 3]):
-        check(figure_of(plot_n_clusters(table, 3, 0.5, width=width)))
+        axes = plot_n_clusters(table, 3, 0.5, width=width)
+        check(figure_of(axes))
+        for ax in axes:  # no number of clusters beyond those of the table
+            assert ax.spines.bottom.get_bounds()[1] == ks[-1]
+            assert set(ax.get_xticks()) <= set(ks)
         figure = plot_stability(refits, shares, "A title", width)
         check(figure)
+        refits["ARI"] = refits["ARI"].abs() / 3 + 0.62
+        low = plot_stability(refits, shares, width=width).axes[0].get_xlim()[0]
+        assert 0.5 < low < 0.62
         sentence = "Refit: the rows at the test of a long name have moved. " * 2
         check(figure_of(plot_monitor(segments, indices, limits, sentence, width)))
+        assert {text.get_text() for text in plt.gcf().axes[1].texts} == {"watch", "moved"}
     ticks = figure.axes[1].get_xticks()
     np.testing.assert_array_equal(ticks, np.round(ticks))
 
@@ -187,4 +196,13 @@ def test_changes_of_lambda_are_marked_in_the_history():
     ax = plot_history(model, width=6.5)
     marks = [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == ":"]
     assert marks == [i + 1.5 for i in np.flatnonzero(np.diff(lambdas))]
-    assert ax.texts[0].get_text() == f"λ = {lambdas[0]:g}"
+    ax.figure.draw_without_rendering()
+    edges = ax.transData.transform([(x, 1.0) for x in [0.5, *marks, len(lambdas) + 0.5]])[:, 0]
+    for i, note in enumerate(ax.texts):  # each is above its interval
+        box = note.get_window_extent()
+        (at,) = [
+            j for j in range(len(marks) + 1) if edges[j] < np.mean(box.intervalx) < edges[j + 1]
+        ]
+        assert edges[at] - 1 <= box.x0 <= box.x1 <= edges[at + 1] + 1
+        value = lambdas[int([0.5, *marks][at] - 0.5)]
+        assert note.get_text() == ("" if i else "λ = ") + number_text(value, 2)

@@ -34,7 +34,10 @@ def test_path_shows_every_tree_and_the_knee(path):
     x, y = ax.lines[0].get_data()
     np.testing.assert_array_equal(x, [model.tree_.n_parameters for model in models])
     np.testing.assert_array_equal(y, [model.cost_increase_ for model in models])
-    assert sum(text.get_text().startswith("knee, λ = ") for text in ax.texts) == 1
+    notes = [text.get_text() for text in ax.texts]
+    assert sum(text.startswith("knee, λ = ") for text in notes) == 1
+    knee_or_end = {f"λ = {model.lambda_:g}" for model in (models[0], models[-1])}
+    assert {text for text in notes if text.startswith("λ")} <= knee_or_end
     assert plot_path(models[:1], ax=ax) is ax
 
 
@@ -68,15 +71,23 @@ def test_axes_name_the_free_clustering(path):
     assert cost_label([labels], new=True) == "held-out rows with another label, %"
 
 
-def test_markers_that_would_coincide_are_side_by_side(path):
+def test_markers_that_would_coincide_are_nested(path):
     _, models = path
-    ax = plot_tradeoff([models[0]] * 3, labels=["a", "b", "c"])
-    drawn = [line for line in ax.lines if len(line.get_xdata())]
-    assert len({tuple(*line.get_xydata()) for line in drawn}) == 1
-    at = [line.get_transform().transform(line.get_xydata())[0] for line in drawn]
-    x, y = np.transpose(at) * 72 / ax.figure.dpi
-    assert np.ptp(y) < 1e-6
-    assert np.diff(np.sort(x)).min() >= max(line.get_markersize() for line in drawn)
+    place = models[0].tree_.n_parameters, models[0].cost_increase_
+    for width in (3.3, 6.5):
+        ax = plot_tradeoff([*models, models[0], models[0]], labels=[*"aaaa", *"bc"], width=width)
+        assert all(line.get_transform() == ax.transData for line in ax.lines)
+        shown = {}  # size and shape of each marker at the place of three series
+        for line in ax.lines:
+            at = line.get_xydata()
+            every = range(len(at)) if line.get_markevery() is None else line.get_markevery()
+            if any(tuple(at[i]) == place for i in every):
+                shown[line.get_color()] = line.get_markersize(), line.get_markerfacecolor()
+        sizes, faces = zip(*shown.values(), strict=True)
+        assert len(set(sizes)) == len(shown) == 3
+        assert [face == "none" for face in faces] == [size > min(sizes) for size in sizes]
+        assert [text.get_text() for text in ax.texts] == ["a"]
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["b", "c"]
 
 
 def test_notes_of_a_path_cover_nothing(path):
