@@ -1,6 +1,7 @@
 """Boxes: rectangles that glyphs draw into, text that fits into them, and the sizes of both."""
 
 import functools
+import itertools
 import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -76,9 +77,7 @@ def sizes_to_try(orientation, may_fold):
     """Yield the Sizes of the forms of a tree in the order in which they are tried."""
     turned = {"vertical": (False,), "horizontal": (True,)}.get(orientation, (False, True))
     # In two rows, a leaf looks deeper than it is: this is tried where no form fits otherwise.
-    for form, is_staggered in [(form, False) for form in _FORMS] + [
-        (form, True) for form in _FORMS if False in turned
-    ]:
+    for is_staggered, form in itertools.product((False, True)[: 1 + (False in turned)], _FORMS):
         boxes = np.arange(1.0, form.box - 1e-6, -0.1 if form.box > 0.2 else -0.05).tolist()
         tried = [
             (_TURNED * is_turned + _FOLDED * is_folded - box, box, is_turned, is_folded)
@@ -230,6 +229,11 @@ def text_width(text, size):
     return size * _natural_width(text)
 
 
+def word_width(text, size):
+    """Return the width in inches of the longest part of a text that is not broken into lines."""
+    return max(text_width(part.rstrip(), size) for part in re.split(f"(?<=[{_BREAKS}])", text))
+
+
 def wrap(text, size, max_width, breaks=" "):
     """Wrap a text into lines of at most `max_width` inches; line breaks are kept.
 
@@ -254,8 +258,7 @@ def name_lines(name, size, max_width, n_lines=2):
     """
 
     def wrapped(text):
-        pieces = re.split(f"(?<=[{_BREAKS}])", text)
-        is_long = any(text_width(piece.rstrip(), size) > max_width for piece in pieces)
+        is_long = word_width(text, size) > max_width
         return wrap(text, size, max_width, r"\s\S" if is_long else _BREAKS)
 
     lines = wrapped(name)

@@ -11,7 +11,7 @@ from ..export.format import more_text
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
-from .boxes import BARE, FULL, LINE, Sizes, name_lines, text_width
+from .boxes import BARE, FULL, LINE, Sizes, name_lines, text_width, word_width
 from .histograms import Projection
 from .split_view import condition_lines, weight_text
 
@@ -390,16 +390,19 @@ class Bars:
         numbers = [text_width(each.text, size) + bar for each in found]
         full = [text_width(each.name, size) + n for each, n in zip(found, numbers, strict=True)]
         wanted = max([widest, *(min(0.25 + part, _WIDEST) for part in full)])
+        single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
+        written = [_written_set(found, feature_names) for found in sets.values()]
+        written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
+        # Words of the usual length are not broken, however small the boxes are.
+        word = max((word_width(column, size) for column, _ in written), default=0.0)
         width = sizes.box * float(np.clip(wanted, 1.2, _WIDEST))
+        width = max(width, min(word, _LEAST_NAME) + _MARGINS + 0.01)
         least = [
             min(text_width(each.name, size), _LEAST_NAME) + n
             for each, n in zip(found, numbers, strict=True)
         ]
         is_wrapped = max(least, default=0.0) > width - 0.2
         n_leaf_bars = min(n_leaf_bars, 2) if is_wrapped else n_leaf_bars
-        single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
-        written = [_written_set(found, feature_names) for found in sets.values()]
-        written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
         most = _MOST_LINES if is_full else 3
         texts = [condition_lines(*pair, width - _MARGINS, most, size) for pair in written]
         n_lines = max(map(len, texts), default=1)
