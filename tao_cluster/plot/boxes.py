@@ -1,6 +1,7 @@
 """Boxes: rectangles that glyphs draw into, text that fits into them, and the sizes of both."""
 
 import functools
+import itertools
 import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -37,7 +38,7 @@ class Sizes(NamedTuple):
         Width of the boxes, relative to that of full boxes.
     details : {0, 1, 2}
         FULL boxes have counts above nodes, weights beside bars and colour scales. BRIEF boxes do
-        not. BARE leaves are labels, and BARE images have no thresholds.
+        not. BARE leaves are labels, with shares if `n_lines` > 0; BARE images have no thresholds.
     space, gap : float, inches
         Smallest gaps between the boxes of a level, and between two levels.
     is_horizontal, is_staggered, is_folded : bool
@@ -65,27 +66,27 @@ _FORMS = (
     Sizes(FORM_SIZE, 3, 1, 0.5, BRIEF, 0.08, 0.2),
     Sizes(FORM_SIZE, 2, 1, 0.4, BRIEF, 0.06, 0.18),
     Sizes(FORM_SIZE, 1, 0, 0.3, BRIEF, 0.05, 0.17),
+    Sizes(FORM_SIZE, 1, 1, 0.4, BARE, 0.025, 0.1),
     Sizes(FORM_SIZE, 1, 0, 0.15, BARE, 0.025, 0.1),
 )
-# Values of (is_horizontal, is_staggered), and by how much their boxes must be wider to be preferred
-# to downwards with all leaves in one row. Folding a tree into columns needs another 0.1.
-_DIRECTIONS = (((False, False), 0.0), ((True, False), 0.15), ((False, True), 0.25))
+# By how much boxes must be wider to be preferred: in a tree from left to right, and folded.
+_TURNED, _FOLDED = 0.15, 0.1
 
 
 def sizes_to_try(orientation, may_fold):
     """Yield the Sizes of the forms of a tree in the order in which they are tried."""
-    excluded = {"vertical": True, "horizontal": False}.get(orientation)
-    for form in _FORMS:
+    turned = {"vertical": (False,), "horizontal": (True,)}.get(orientation, (False, True))
+    # In two rows, a leaf looks deeper than it is: this is tried where no form fits otherwise.
+    for is_staggered, form in itertools.product((False, True)[: 1 + (False in turned)], _FORMS):
         boxes = np.arange(1.0, form.box - 1e-6, -0.1 if form.box > 0.2 else -0.05).tolist()
         tried = [
-            (handicap + 0.1 * is_folded - box, form._replace(box=box), (*direction, is_folded))
-            for direction, handicap in _DIRECTIONS
+            (_TURNED * is_turned + _FOLDED * is_folded - box, box, is_turned, is_folded)
+            for is_turned in ((False,) if is_staggered else turned)
             for is_folded in (False, True)[: 1 + may_fold]
             for box in boxes
-            if direction[0] is not excluded
         ]
-        for _, sizes, direction in sorted(tried, key=lambda one: one[0]):
-            yield Sizes(*sizes[:7], *direction)
+        for _, box, is_turned, is_folded in sorted(tried, key=lambda one: one[0]):
+            yield Sizes(*form._replace(box=box)[:7], is_turned, is_staggered, is_folded)
 
 
 @dataclass(frozen=True)
@@ -228,6 +229,11 @@ def text_width(text, size):
     return size * _natural_width(text)
 
 
+def word_width(text, size):
+    """Return the width in inches of the longest part of a text that is not broken into lines."""
+    return max(text_width(part.rstrip(), size) for part in re.split(f"(?<=[{_BREAKS}])", text))
+
+
 def wrap(text, size, max_width, breaks=" "):
     """Wrap a text into lines of at most `max_width` inches; line breaks are kept.
 
@@ -252,8 +258,7 @@ def name_lines(name, size, max_width, n_lines=2):
     """
 
     def wrapped(text):
-        pieces = re.split(f"(?<=[{_BREAKS}])", text)
-        is_long = any(text_width(piece.rstrip(), size) > max_width for piece in pieces)
+        is_long = word_width(text, size) > max_width
         return wrap(text, size, max_width, r"\s\S" if is_long else _BREAKS)
 
     lines = wrapped(name)

@@ -128,10 +128,10 @@ def _draw(ax, box, card, lines, bars, longest):
     top += _MARGIN
     for label, numbers, deviation in bars:
         place = box.part(top, _LINE, _MARGIN)
-        rest = min(text_width(numbers, _SIZE), 0.7 * place.width)
-        wide = place.width - rest - _MARGIN
+        rest = min(text_width(numbers, _SIZE), place.width)  # only the name is cut
+        wide = max(place.width - rest - _MARGIN, 0.1)
         place.write(ax, label, _SIZE, x=place.left, ha="left", max_width=wide)
-        place.write(ax, numbers, _SIZE, x=place.right, ha="right", max_width=rest)
+        place.write(ax, numbers, _SIZE, x=place.right, ha="right", max_width=rest, may_cut=False)
         bar = box.part(top + _LINE, _LINE, _MARGIN)
         reach = max(-1.0, min(1.0, deviation / longest)) * bar.width / 2
         paint = POSITIVE if deviation > 0 else NEGATIVE

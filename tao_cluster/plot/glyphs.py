@@ -11,7 +11,7 @@ from ..export.format import more_text
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
-from .boxes import BARE, FULL, LINE, Sizes, name_lines, text_width
+from .boxes import BARE, FULL, LINE, Sizes, name_lines, text_width, word_width
 from .histograms import Projection
 from .split_view import condition_lines, weight_text
 
@@ -84,9 +84,8 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names, sizes=SCREEN):
         return Image.from_shape(image_shape, rows is not None, sizes)
     if nodes == "words":
         n_terms = int(np.diff(tree.split_indptr).max(initial=0))
-        n_words = sizes.n_terms + (sizes.details == FULL)
-        has_more = n_terms > n_words and sizes.details == FULL
-        return Words(feature_names, n_words, sizes.box * Words.width, has_more)
+        n_words, width = sizes.n_terms + (sizes.details == FULL), sizes.box * Words.width
+        return Words(feature_names, n_words, width, _has_line(n_terms - n_words, width, sizes))
     if nodes == "bars":
         return Bars.from_tree(tree, feature_names, rows, sizes)
     if nodes == "projection":
@@ -97,22 +96,36 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names, sizes=SCREEN):
     raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
 
 
-def _write_threshold(ax, box, name, split):
-    """Write the condition of the test into the last line of its box."""
+def _has_line(n_more, width, sizes):
+    """Whether the features that a test does not show are counted above its threshold."""
+    joined = f"+ {n_more} more {_USUAL_COMPARISON}"
+    return bool(n_more > 0 and (sizes.details == FULL or text_width(joined, 6) > width - 0.1))
+
+
+def _write_threshold(ax, box, name, split, n_more=0, counted=None):
+    """Write the condition of the test into the last line of its box.
+
+    The features that the box does not show are counted in this line, or in one above it if
+    `counted`, what they are called, is given.
+    """
     line = box.part(box.height - LINE - 0.045, LINE, margin=0.05)
-    column, comparison = split.written or (name, f"≤ {split.limit}")
-    size = max(6.0, line.smallest)
-    if text_width(f"{column} {comparison}", size) > line.width and split.written is None:
-        line.write(ax, comparison, size, color="0.4", may_cut=False)
+    size, style = max(6.0, line.smallest), {"color": "0.4", "may_cut": False}
+    more = f"+ {n_more} more" if n_more > 0 else ""
+    if more and counted:
+        texts = (f"+ {more_text(n_more, counted)}", more)
+        _write_first(ax, box.part(box.height - 2 * LINE - 0.045, LINE, 0.05), texts, size, style)
+        more = ""
+    if split.written:
+        line.write(ax, split.written[0], size, kept=f" {split.written[1]}", color="0.4")
     else:
-        line.write(ax, column, size, kept=f" {comparison}", color="0.4")
+        starts = (f"{more}, {name} ", f"{more} ") if more else (f"{name} ", "")
+        _write_first(ax, line, [f"{start}≤ {split.limit}" for start in starts], size, style)
 
 
-def _write_more(ax, box, n, counted):
-    """Count the features that the box of a test does not show, in the line above the threshold."""
-    if n > 0:
-        line = box.part(box.height - 2 * LINE - 0.045, LINE, margin=0.05)
-        line.write(ax, f"and {more_text(n, counted)}", 6, color="0.4")
+def _write_first(ax, line, texts, size, style):
+    """Write the first text that fits into a line, or the last one."""
+    fitting = (text for text in texts if text_width(text, size) <= line.width)
+    line.write(ax, next(fitting, texts[-1]), size, **style)
 
 
 @dataclass(frozen=True)
@@ -250,7 +263,7 @@ class Words:
     width : float, default=1.05
         Width of the boxes in inches.
     has_more : bool, default=False
-        Whether some test has more words than its box. The box then has a line that counts them.
+        Whether some test has more words than its box, which has a line of its own to count them.
     """
 
     feature_names: list[str]
@@ -285,9 +298,8 @@ class Words:
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
         height = box.height - (1 + self.has_more) * LINE - 0.03
         self._list(ax, box.part(height=height), indices, effects, colors)
-        if self.has_more:
-            _write_more(ax, box, len(split.terms) - len(indices), self.counted)
-        _write_threshold(ax, box, "sum", split)
+        n_more, counted = len(split.terms) - len(indices), self.counted if self.has_more else None
+        _write_threshold(ax, box, "sum", split, n_more, counted)
 
     def draw_leaf(self, ax, box, leaf):
         """Draw the words with the largest means in a leaf."""
@@ -328,7 +340,11 @@ class Bars:
     is_wrapped : bool, default=False
         Whether the name of a feature at a leaf has a line of its own above its means.
     has_more : bool, default=False
-        Whether some test has more features than bars. Its box then has a line that counts them.
+        Whether some test has more features than bars.
+    has_line : bool, default=False
+        Whether they are counted in a line of their own above the threshold.
+    leaf_limit : float, default=0.0
+        Difference in standard deviations of the longest bar of a leaf; 0 if leaves have no bars.
     has_numbers : bool, default=True
         Whether weights are written beside the bars.
     has_sums : bool, default=True
@@ -343,6 +359,8 @@ class Bars:
     n_name_lines: int = 1
     is_wrapped: bool = False
     has_more: bool = False
+    has_line: bool = False
+    leaf_limit: float = 0.0
     has_numbers: bool = True
     has_sums: bool = True
 
@@ -365,26 +383,34 @@ class Bars:
         names = [*tested, *(each.name for each in found)]
         lines = [line for name in names for line in name_lines(name, size, _NAME_WIDTH)]
         widest = max((text_width(line, size) for line in lines), default=0.0) + 0.92
-        numbers = [text_width(each.text, size) + _LEAF_BAR for each in found]
+        # A single bar for each leaf tells little, and without differences there is none.
+        limit = max((abs(each.deviation) for each in found), default=0.0)
+        limit = limit if n_leaf_bars > 1 and limit > 1e-9 else 0.0
+        bar = _LEAF_BAR if limit else 0.0
+        numbers = [text_width(each.text, size) + bar for each in found]
         full = [text_width(each.name, size) + n for each, n in zip(found, numbers, strict=True)]
         wanted = max([widest, *(min(0.25 + part, _WIDEST) for part in full)])
+        single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
+        written = [_written_set(found, feature_names) for found in sets.values()]
+        written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
+        # Words of the usual length are not broken, however small the boxes are.
+        word = max((word_width(column, size) for column, _ in written), default=0.0)
         width = sizes.box * float(np.clip(wanted, 1.2, _WIDEST))
+        width = max(width, min(word, _LEAST_NAME) + _MARGINS + 0.01)
         least = [
             min(text_width(each.name, size), _LEAST_NAME) + n
             for each, n in zip(found, numbers, strict=True)
         ]
         is_wrapped = max(least, default=0.0) > width - 0.2
         n_leaf_bars = min(n_leaf_bars, 2) if is_wrapped else n_leaf_bars
-        single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
-        written = [_written_set(found, feature_names) for found in sets.values()]
-        written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
         most = _MOST_LINES if is_full else 3
         texts = [condition_lines(*pair, width - _MARGINS, most, size) for pair in written]
         n_lines = max(map(len, texts), default=1)
         has_more = bool(n_terms.max() > n_bars)
         shape = (n_bars, n_leaf_bars, width, n_lines, n_name_lines if is_full else 1)
+        more = (has_more, _has_line(n_terms.max() - n_bars, width, sizes))
         has_sums = bool(n_terms.max() > 1)
-        return cls(feature_names, *shape, is_wrapped, has_more, is_full, has_sums)
+        return cls(feature_names, *shape, is_wrapped, *more, limit, is_full, has_sums)
 
     @property
     def convention(self):
@@ -392,20 +418,20 @@ class Bars:
         bars = ("red bars push right, blue bars left: weight * standard deviation",)
         if self.n_bars == 1 and self.has_more:
             bars = ("tests show their largest feature: red pushes right, blue left",)
-        elif self.has_more and not self.has_numbers:
-            bars = (*bars, f"tests show the {self.n_bars} largest bars")
         bars = bars if self.has_sums else ()
         return (*bars, _CONDITION)
 
-    leaf_convention = (
-        "leaves show means, those of all rows in parentheses",
-        "bars of leaves are the differences in standard deviations, on a scale of each leaf",
-    )
+    @property
+    def leaf_convention(self):
+        """Phrases for the legend that explain the means and bars of leaves."""
+        bars = ("bars of leaves are the differences in standard deviations",)
+        means = "leaves show means, those of all rows in parentheses"
+        return (means, *(bars if self.leaf_limit else ()))
 
     @property
     def test_height(self):
         """Height in inches of the box of a test: its bars and, if several, its threshold."""
-        n_more = 1 + (self.has_more and self.has_numbers)
+        n_more = 1 + self.has_line
         bars = self.n_bars * _BAR_HEIGHTS[self.n_name_lines] + n_more * LINE
         around = 0.13 if self.has_numbers else 0.08
         return max(bars if self.has_sums else LINE, self.n_lines * LINE) + around
@@ -423,15 +449,16 @@ class Bars:
             lines = condition_lines(*split.written, box.width - _MARGINS, self.n_lines, size)
             comparison = split.written[1]
             for line, part in zip(lines, box.lines(len(lines), LINE), strict=True):
-                kept = comparison if line.endswith(comparison) and "{" not in line else ""
+                # Of the names of levels only a part may be written, of a value never.
+                ends = () if "{" in comparison else (comparison, line)
+                kept = next((x for x in ends if line.endswith(x) and comparison.endswith(x)), "")
                 name = line.removesuffix(kept)
                 size = 7.5 if len(lines) == 1 else _NAME_SIZE
                 part.part(margin=_MARGINS / 2).write(ax, name, size, kept=kept)
             return
         indices, weights, effects = split.largest(self.n_bars)
         largest = np.abs(effects).max(initial=0) or 1.0
-        n_more = 1 + (self.has_more and self.has_numbers)
-        place = box.part(height=box.height - n_more * LINE - 0.03)
+        place = box.part(height=box.height - (1 + self.has_line) * LINE - 0.03)
         lines = place.lines(len(indices), _BAR_HEIGHTS[self.n_name_lines])
         half = _HALF if self.has_numbers else 0.15 * box.width
         for j, weight, value, line in zip(indices, weights, effects, lines, strict=True):
@@ -448,24 +475,24 @@ class Bars:
                 text = weight_text(weight, _NUMBER_SIZE, half - 0.03)
                 line.write(ax, text, _NUMBER_SIZE, **style)
             _draw_zero(ax, line, zero)
-        if n_more > 1:
-            _write_more(ax, box, len(split.terms) - len(indices), "feature")
-        _write_threshold(ax, box, "sum" if split.terms else "0", split)
+        n_more, counted = len(split.terms) - len(indices), "feature" if self.has_line else None
+        _write_threshold(ax, box, "sum" if split.terms else "0", split, n_more, counted)
 
     def draw_leaf(self, ax, box, leaf):
         """Draw the features in which the mean of a leaf differs most from that of all rows."""
         found = leaf.rows.differences(leaf.node, self.n_leaf_bars, self.feature_names)
-        largest = max((abs(each.deviation) for each in found), default=0) or 1.0
+        wide = _LEAF_BAR if self.leaf_limit else 0.0
         lines = box.lines(len(found), (1 + self.is_wrapped) * LINE)
         for each, line in zip(found, lines, strict=True):
             last = line.part(line.height - LINE, margin=0.05)
-            zero = last.right - _LEAF_BAR / 2 + 0.03
-            bar = (_LEAF_BAR / 2 - 0.03) * each.deviation / largest
-            last.bar(ax, zero, bar, 0.075, leaf.color, zorder=4)
-            _draw_zero(ax, last, zero)
-            style = {"x": last.right - _LEAF_BAR, "ha": "right", "max_width": last.width}
+            if self.leaf_limit:
+                zero = last.right - wide / 2 + 0.03
+                bar = (wide / 2 - 0.03) * each.deviation / self.leaf_limit
+                last.bar(ax, zero, bar, 0.075, leaf.color, zorder=4)
+                _draw_zero(ax, last, zero)
+            style = {"x": last.right - wide, "ha": "right", "max_width": last.width - wide}
             last.write(ax, each.text, _NUMBER_SIZE, color="0.3", may_cut=False, **style)
-            numbers = text_width(each.text, max(_NUMBER_SIZE, box.smallest)) + _LEAF_BAR + 0.05
+            numbers = text_width(each.text, max(_NUMBER_SIZE, box.smallest)) + wide + 0.05
             name = line.part(height=LINE)
             _write_name(
                 ax, name, each.name, name.width - (0.1 if self.is_wrapped else numbers + 0.1)

@@ -58,12 +58,12 @@ def leaf_parts(tree, rows, glyph, names, sizes):
         parts.append(LeafPart(n_shown * _LINE + 0.07, partial(_draw_classes, n_shown), grey))
     if tree.leaf_value is not None:
         parts.append(LeafPart(0.13, _draw_histogram, ("strips are shares of the clusters",)))
-    labels, legend = _labels(tree, rows, names, glyph.width, sizes)
+    is_image = isinstance(glyph, Image)
+    labels, legend = _labels(tree, rows, names, glyph.width, sizes, is_image or is_bare)
     n_lines = max(len(lines) for lines, _ in labels.values()) - 1
     pad, size, line = (0.15, sizes.smallest, 0.105) if is_bare else (0.3, 7, 0.12)
     # In a tree from left to right, the label is beside the image.
-    is_beside = sizes.is_horizontal and sizes.details != FULL and len(parts) == 1
-    is_beside = is_beside and isinstance(glyph, Image)
+    is_beside = is_image and sizes.is_horizontal and sizes.details != FULL and len(parts) == 1
     inset = pad * size / 72 + (0.04 if parts and not is_beside else 0.0)  # above the text, inches
     height = inset + pad * size / 72 + line * (n_lines + 1) + 0.03 * (sizes.details == FULL)
     widths = [text_width(line, own) for lines, own in labels.values() for line in lines]
@@ -79,11 +79,12 @@ def leaf_parts(tree, rows, glyph, names, sizes):
     return [*parts, LeafPart(height, draw, legend, width)]
 
 
-def _labels(tree, rows, names, width, sizes):
+def _labels(tree, rows, names, width, sizes, is_short):
     """Return the lines of the label of each leaf with their size, and phrases for the legend.
 
-    Full labels have the name of the cluster and the number of rows. Brief labels have the share of
-    the rows, in the line of the name if it fits, and bare ones have neither.
+    Full labels have the name of the cluster and the number of rows. Others have the share of the
+    rows, in the line of the name if it fits: "cluster 5 · 10 %", or "5 · 10 %" if they `is_short`.
+    Those of the last form have only the name.
     """
     size, smallest = 7 if sizes.details != BARE else sizes.smallest, sizes.smallest
     width, leaves, legend = (width - 0.1) / _BOLD, tree.leaves.tolist(), []
@@ -91,19 +92,26 @@ def _labels(tree, rows, names, width, sizes):
     if sizes.details == FULL:
         counts = {leaf: [] if rows is None else count_lines(rows, leaf) for leaf in leaves}
         return {leaf: _lines(own[leaf], size, width, smallest, counts[leaf]) for leaf in leaves}, ()
-    if max(text_width(name, smallest) for name in own.values()) > width:
-        if any(short_name(name) != name for name in own.values()):
-            legend.append("numbers at leaves are clusters")
-        own = {leaf: short_name(name) for leaf, name in own.items()}
-        numbers = [text_width(name, smallest) for name in own.values() if name.isdigit()]
-        width = max([width, *numbers])
-    counts = {leaf: [] for leaf in leaves}
-    if rows is not None and sizes.details != BARE:
+    counts, ends = {leaf: [] for leaf in leaves}, None
+    if rows is not None and (sizes.details != BARE or sizes.n_lines):
         counts = {i: [percent_text(rows.counts[i] / (rows.counts[0] or 1))] for i in leaves}
+        ends = {leaf: f" · {text}" for leaf, (text,) in counts.items()}
         legend.append("percentages at leaves are shares of the rows")
-        joined = {leaf: f"{own[leaf]} · {counts[leaf][0]}" for leaf in leaves}
-        if all(text_width(line, size) <= width for line in joined.values()):
-            own, counts = joined, {leaf: [] for leaf in leaves}
+
+    def widest(own, size, ends=ends):
+        return max(text_width(own[i] + (ends[i] if ends else ""), size) for i in leaves)
+
+    is_long = (
+        widest(own, size) > width if is_short and ends else widest(own, smallest, None) > width
+    )
+    short = {leaf: short_name(name) for leaf, name in own.items()}
+    if is_long and short != own:
+        legend.append("numbers at leaves are clusters")
+        own = short
+    if all(name.isdigit() for name in own.values()):  # a number is never cut
+        width = max(width, widest(own, smallest, ends if sizes.details == BARE else None))
+    if ends and widest(own, size) <= width:
+        own, counts = {i: own[i] + ends[i] for i in leaves}, {leaf: [] for leaf in leaves}
     return {i: _lines(own[i], size, width, smallest, counts[i]) for i in leaves}, tuple(legend)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import random_tree
+from conftest import random_tree, rest_in_sweeps
 from sklearn.datasets import load_digits, load_wine
 
 from tao_cluster import TAOClustering, Tree, describe, table_pipeline
@@ -77,21 +77,14 @@ def tree_pictures():
     """The arguments of plot_tree for each tree, by name."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
-    wine, digits, table = load_wine(as_frame=True).data, load_digits().data, customers(rng)
+    wine, digits = load_wine(as_frame=True).data, load_digits().data
     texts = sp.csr_matrix(np.abs(rng.normal(size=(300, 15))) * (rng.random((300, 15)) < 0.3))
     images = balanced(40, 64, rng, n_terms=6, n_clusters=10)
-    fit = {"random_state": 0, "split": "axis"}
-    few = TAOClustering(3, standardize=True, max_leaves=4, **fit).fit(wine)
-    named = TAOClustering(3, standardize=True, max_leaves=3, **fit).fit(wine)
-    named.name_clusters(["Strong wines of the valley", "Light", "All of the others, which are few"])
     names = list(wine.columns)
     return {
         "digits, 10 leaves": (balanced(10, 64, rng, 6), digits, {"image_shape": (8, 8)}),
         "digits, 40 leaves": (images, digits, {"image_shape": (8, 8)}),
-        "wine": (few, wine, {}),
         "wine, oblique": (balanced(4, 13, rng, 5), wine.to_numpy(), {"feature_names": names}),
-        "wine, names of clusters": (named, wine, {}),
-        "customers": (table_pipeline(table, 3, max_leaves=4, **fit).fit(table), table, {}),
         "words": (balanced(8, 15, rng, 7), texts, {"feature_names": WORDS}),
         "long names": (balanced(4, 4, rng, 3), X, {"feature_names": LONG}),
         "one leaf": (Tree.single_leaf(0, 13), wine.to_numpy(), {"feature_names": names}),
@@ -101,11 +94,30 @@ def tree_pictures():
     }
 
 
+def fitted_pictures():
+    """The arguments of plot_tree for fitted models, by name; dearer than those of given trees."""
+    wine, table = load_wine(as_frame=True).data, customers(np.random.default_rng(0))
+    fit = {"random_state": 0, "split": "axis"}
+    few = TAOClustering(3, standardize=True, max_leaves=4, **fit).fit(wine)
+    named = TAOClustering(3, standardize=True, max_leaves=3, **fit).fit(wine)
+    named.name_clusters(["Strong wines of the valley", "Light", "All of the others, which are few"])
+    return {
+        "wine": (few, wine, {}),
+        "wine, names of clusters": (named, wine, {}),
+        "customers": (table_pipeline(table, 3, max_leaves=4, **fit).fit(table), table, {}),
+    }
+
+
 @pytest.fixture(scope="module")
-def pictures():
+def given():
+    return tree_pictures()
+
+
+@pytest.fixture(scope="module")
+def pictures(given):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits with few leaves
-        return tree_pictures()
+        return given | fitted_pictures()
 
 
 def check(ax, least, fills=0.8):
@@ -131,18 +143,27 @@ def check(ax, least, fills=0.8):
     assert max(sides / (page[2:] - page[:2])) >= fills
 
 
-NAMES = [
-    *("digits, 10 leaves", "digits, 40 leaves", "wine", "wine, oblique", "wine, names of clusters"),
-    *("customers", "words", "long names", "one leaf", "depth 12", "26 clusters", "histograms"),
-]
-HEAVY = {"digits, 40 leaves", "customers", "depth 12", "26 clusters"}
+SLOW = ["digits, 10 leaves", "wine", "customers", "words", "long names", "histograms"]
+SWEEP = ["one leaf", "digits, 40 leaves", "wine, names of clusters", "depth 12", "26 clusters"]
 
 
+@pytest.mark.parametrize(("target", "n_bars"), [("paper", 1), ("slide", 4), ("screen", 5)])
+def test_sums_signs_and_sizes_of_a_given_tree(given, target, n_bars):
+    ax = check_target(given, "wine, oblique", target)
+    shown = [t.get_text() for t in ax.texts]
+    counted = [int(found[1]) for text in shown if (found := re.match(r"\+ (\d+) more", text))]
+    assert counted == [5 - n_bars] * (3 if n_bars < 5 else 0)  # the terms that are left out
+    assert sum(text in ("≤", ">") for text in shown) == 6
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n in HEAVY else n for n in NAMES]
-)
+@pytest.mark.parametrize("name", [*SLOW, *rest_in_sweeps(SWEEP)])
 def test_trees_can_be_read_at_the_size_of_their_target(pictures, name, target):
+    check_target(pictures, name, target)
+
+
+def check_target(pictures, name, target):
     model, X, options = pictures[name]
     ax = plot_tree(model, X, **TARGETS[target], **options)
     fills = 0.5 if (name, target) == ("one leaf", "screen") else 0.8
@@ -154,10 +175,11 @@ def test_trees_can_be_read_at_the_size_of_their_target(pictures, name, target):
         assert not ax.get_title()
     if target == "slide":
         np.testing.assert_allclose(size, (40 / 3, 7.5))
+    return ax
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", rest_in_sweeps(range(6), 0, 1))
 def test_the_least_size_that_an_error_names_suffices(rng, seed):
     rng = np.random.default_rng(seed)
     n_terms = int(rng.integers(1, 4))
@@ -174,37 +196,39 @@ def test_the_least_size_that_an_error_names_suffices(rng, seed):
     check(plot_tree(tree, X, **sizes, **options), options["font_size"], 0.5)
 
 
-def test_given_axes_and_figsize(pictures):
-    model, X, options = pictures["wine"]
+def test_given_axes_and_figsize(given):
+    model, X, options = given["wine, oblique"]
     ax = plt.figure(figsize=(6, 5)).add_axes((0, 0, 1, 1))
     assert plot_tree(model, X, ax=ax, style="paper", font_size=8, **options) is ax
     check(ax, 8)
     assert ax.caption == ax.figure.caption != ""
-    by_figsize = plot_tree(model, X, figsize=(6, 5), style="paper", font_size=8)
+    by_figsize = plot_tree(model, X, figsize=(6, 5), style="paper", font_size=8, **options)
     assert by_figsize.figure.get_size_inches().tolist() == [6, 5]
     texts = [sorted(t.get_text() for t in each.texts) for each in (ax, by_figsize)]
     assert texts[0] == texts[1]
 
 
-def test_paper_obeys_the_font_of_the_user(pictures):
-    model, X, _ = pictures["wine"]
+def test_paper_obeys_the_font_of_the_user(given):
+    model, X, _ = given["wine, oblique"]
     with mpl.rc_context({"font.family": "serif", "font.size": 9}):
         ax = plot_tree(model, X, style="paper", width=5)
         assert {tuple(t.get_fontfamily()) for t in ax.texts} == {("serif",)}
         check(ax, 9)
 
 
-def test_an_empty_title_leaves_out_the_legend(pictures):
-    model, X, _ = pictures["wine"]
+def test_an_empty_title_leaves_out_the_legend(given):
+    model, X, _ = given["wine, oblique"]
     assert plot_tree(model, X).get_title()
     assert not plot_tree(model, X, title="").get_title()
 
 
 @pytest.mark.parametrize("options", [
-    {"root": 1}, {"root": 2, "max_depth": 1}, {"max_depth": 1}
+    {"root": 2, "max_depth": 1},
+    pytest.param({"root": 1}, marks=pytest.mark.slow),
+    pytest.param({"max_depth": 1}, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_parts_of_a_tree(rng, options):
-    tree, X = balanced(9, 4, np.random.default_rng(1)), rng.normal(size=(300, 4))
+    tree, X = balanced(7, 4, np.random.default_rng(1)), rng.normal(size=(300, 4))
     for target, least in LEAST.items():
         check(plot_tree(tree, X, **options, **TARGETS[target]), least, 0.5)
     ax = plot_tree(tree, X, **options)
@@ -232,6 +256,7 @@ def test_bad_sizes(rng, options, message):
         plot_tree(balanced(3, 4, rng), **options)
 
 
+@pytest.mark.slow
 def test_leaves_of_tables_have_raw_units_and_dates(pictures):
     model, X, _ = pictures["customers"]
     shown = " ".join(t.get_text() for t in plot_tree(model, X).texts)
@@ -246,6 +271,7 @@ def drawn_texts(figure):
     return [t for t in found if t.axes is None or t.axes.axison or t in t.axes.texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["paper", "slide"])
 def test_grids_of_tests_and_cards(pictures, target):
     model, X, _ = pictures["wine"]
@@ -275,8 +301,8 @@ Text.
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not installed")
-def test_a_column_of_a_latex_page(pictures, tmp_path):
-    model, X, options = pictures["wine"]
+def test_a_column_of_a_latex_page(given, tmp_path):
+    model, X, options = given["wine, oblique"]
     ax = plot_tree(model, X, style="paper", width=3.3, font_size=8, **options)
     ax.figure.savefig(tmp_path / "tree.pdf")
     caption = re.sub(r"([%&#_$])", r"\\\1", ax.caption).replace("*", "times")
@@ -287,9 +313,10 @@ def test_a_column_of_a_latex_page(pictures, tmp_path):
     assert "Overfull" not in (tmp_path / "page.log").read_text(encoding="latin-1")
 
 
-def test_a_figure_on_paper_is_a_vector_picture_in_its_size(pictures, tmp_path):
-    model, X, options = pictures["digits, 10 leaves"]
-    ax = plot_tree(model, X, style="paper", width=3.3, font_size=8, **options)
+def test_a_figure_on_paper_is_a_vector_picture_in_its_size(given, tmp_path):
+    _, X, options = given["digits, 10 leaves"]
+    tree = balanced(3, 64, np.random.default_rng(0), 6)
+    ax = plot_tree(tree, X, style="paper", width=3.3, font_size=8, **options)
     ax.figure.savefig(tmp_path / "tree.pdf")
     content = (tmp_path / "tree.pdf").read_bytes()
     width, _ = map(float, re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", content).groups())
