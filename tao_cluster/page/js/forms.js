@@ -12,6 +12,10 @@ const INDENT = 24; // of a level in a list
 const ROW = 15; // height of a line of text in a small node
 let form = DOWN;
 
+// The branches of a test, as the form draws them.
+const branch = (isLeft) => (form === DOWN ? ["right", "left"] : ["lower branch", "upper branch"])[Number(isLeft)];
+const upperCase = (text) => text[0].toUpperCase() + text.slice(1);
+
 // The form {name, width, height, nLevels} in which the open nodes are legible on a sheet; null without any.
 function formFor({ width, height }) {
   const order = visibleNodes();
