@@ -20,7 +20,7 @@ function edge(node, child, isOn) {
   const shift = child.side === 0 ? -1 : 1;
   const bend = (top + b.y) / 2;
   const line = form === DOWN ? { d: `M${a.x},${top} C${a.x},${bend} ${b.x},${bend} ${b.x},${b.y}`, x: b.x + shift * (width / 2 + 9), y: b.y - 8 }
-    : smallEdge(a, b, width, child.side);
+    : smallEdge(a, b, width, child.side, widthOf(sign, 12, "600"));
   return [
     svg("path", { class: isOn ? "edge on" : "edge", "stroke-width": width, d: line.d }),
     textAt(line.x, line.y, sign, isOn ? "sign on" : "sign"),
