@@ -291,6 +291,8 @@ def test_the_first_view_shows_the_tree_legibly(browser, views, name, size):
     if name == "wide":
         page.one("#unfold").click()
         assert len(page.nodes()) == tree.n_nodes
+        for _ in range(4):
+            page.one("#closer").click()
         assert page.one("#map").is_displayed() == (size[0] > 800)  # it would cover nodes
     assert page.faults() == []
 
