@@ -24,7 +24,7 @@ _CONSTRAINTS = {
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
-_NEGATIVE_SIGN = re.compile(r"(?<= )-(?=[\d.])")  # of a number, unlike the hyphens of a date
+_NEGATIVE_SIGN = re.compile(r"(?<= )-(?= ?[\d.])")  # of a number, unlike the hyphens of a date
 _MOST_DIGITS = 15  # different decimal numbers of up to 15 digits are different float64
 _WEIGHT_DIGITS = 6  # significant digits of a sum of sample weights
 

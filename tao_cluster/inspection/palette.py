@@ -69,6 +69,8 @@ _OTHER_LOOKS = (
 )
 _EQUAL_CONTRAST = 0.05 * (21**0.5 - 1)  # luminance with equal contrast to black and to white
 
+_LINE_LUMINANCE = 1.05 / 2 - 0.05  # with a contrast of 2 to white
+
 
 def cluster_color(label, name=None):
     """Return the colour of a cluster as (red, green, blue), each from 0 to 1.
@@ -109,6 +111,12 @@ def cluster_color(label, name=None):
 def tint(color, share):
     """Return a paler colour: `share` of the colour (red, green, blue), and otherwise white."""
     return tuple(1.0 - share * (1.0 - value) for value in color)
+
+
+def line_color(color):
+    """Return a colour for lines, frames and dots on white: darker if its contrast is below 2."""
+    share = (_LINE_LUMINANCE / max(luminance(color), _LINE_LUMINANCE)) ** 0.5
+    return tuple(share * value for value in color)
 
 
 def method_look(title):

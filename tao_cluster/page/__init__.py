@@ -11,6 +11,7 @@ import numpy as np
 from ..columns.names import printable
 from ..columns.view import shown
 from ..description import describe
+from ..export.format import minus_signs
 from ..inspection.rows import Rows
 from ..report import report
 from ..tree import tree_of
@@ -35,8 +36,7 @@ _SCRIPTS += ("keys", "main")
 _MEANS = {
     "image": "Leaves show the mean of their rows; tests show it in pale grey below the weights.",
     "words": "Leaves show the words of largest mean.",
-    "bars": "Leaves show their means or shares (and those of all rows), and as bars how far these "
-    "are apart in standard deviations.",
+    "bars": "Leaves show their means or shares (and those of all rows)",
 }
 _FRAME = (
     '<iframe srcdoc="{}" sandbox="allow-scripts" title="tree" loading="lazy" '
@@ -66,7 +66,8 @@ def to_html(
       list. Of a tree that is too large for these, the parts with most rows are open.
     - Tests show their largest weights. Leaves show the mean of their rows, as pictures, words or
       values in the units of the columns. A panel lists everything about the selected node, and the
-      sentence of :func:`tao_cluster.describe` about its cluster unless the features are pixels.
+      sentence of :func:`tao_cluster.describe` about its cluster, with the rule at the end, unless
+      the features are pixels.
     - For a selected test, the panel draws the values that it compares, in the colours of the
       clusters: a histogram of the tested column or of the weighted sum, bars for the levels of a
       categorical column, or for two features a scatter plot with the line of the test.
@@ -143,12 +144,14 @@ def to_html(
         for model, own in zip(given, data["models"], strict=True):
             options = {"feature_names": feature_names, "sample_weight": sample_weight}
             for segment in describe(model, X, **options).segments:
-                own["clusters"][segment.number]["sentence"] = segment.sentence
+                own["clusters"][segment.number]["sentence"] = _sentence(segment)
     page = Template(_part("page.html")).substitute(
         title=html.escape(page_title),
         style=_part("page.css"),
         script="\n".join(_part(f"js/{name}.js") for name in _SCRIPTS),
-        reading=html.escape(_reading(reports, data, X is not None, scaled)),
+        reading="".join(
+            _reading(reports, data, X is not None, scaled, is_down) for is_down in (True, False)
+        ),
         # "</script>" in a name would end the element that holds the data.
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
@@ -214,28 +217,42 @@ def _title(trees, X):
     return f"Tree of {clusters}" if len(trees) == 1 else f"{len(trees)} trees of {clusters}"
 
 
-def _reading(reports, data, has_rows, scaled):
-    """Return the text below the tree, which explains how to read this page."""
+def _sentence(segment):
+    """Return the sentence of a segment with its rule, which can be long, at the end."""
+    facts = segment.sentence.removeprefix(f"{segment.size}: {segment.rule}").removeprefix("; ")
+    rule = f"{facts}. Rule: {segment.rule}" if facts else segment.rule
+    return minus_signs(f"{segment.size}: {rule}")
+
+
+def _reading(reports, data, has_rows, scaled, is_down):
+    """Return the text below the tree, which explains the page if tests branch down, or across."""
     n_terms = {
         1 if node["levels"] is not None else len(node["terms"])
         for facts in reports
         for node in facts["nodes"]
     } - {0}
+    both, to, away = (
+        ("go left, all others go right", "left", "right")
+        if is_down
+        else ("take the upper branch, all others the lower one", "up", "down")
+    )
     phrases = []
     if n_terms:
         phrases.append(
-            "Rows that meet the test go left, all others go right. The strip below a test shows "
-            "the clusters of these rows."
+            f"Rows that meet the test {both}. The strip below a test shows the clusters of "
+            "its rows."
         )
     if n_terms - {1}:
         weights = "weight times standard deviation (feature/sd)" if scaled else "weight"
         phrases.append(
-            "A row goes left if the weighted sum is at most the threshold: red weights push it "
-            "right, blue ones left. Features are sorted by effect, which is weight times standard "
-            f"deviation. In the list of a node, bars show the effect and numbers the {weights}."
+            "A row meets a test if the weighted sum is at most the threshold: red weights push it "
+            f"{away}, blue ones {to}. Features are sorted by effect, which is weight times "
+            'standard deviation. <span class="unprinted">In the panel of a node, bars show the '
+            f"effect and numbers the {weights}.</span>"
         )
     if has_rows:
-        phrases.append(_MEANS[data["kind"]])
+        bars = ", and as bars how far these are apart in standard deviations" if is_down else ""
+        phrases.append(_MEANS[data["kind"]] + (f"{bars}." if data["kind"] == "bars" else ""))
     if data["abbreviation"]["note"]:
-        phrases.append(f"In the tree, {data['abbreviation']['note']}.")
-    return " ".join(phrases)
+        phrases.append(f"In the tree, {html.escape(data['abbreviation']['note'])}.")
+    return f'<p class="reads-{"down" if is_down else "small"}">{" ".join(phrases)}</p>'

@@ -14,7 +14,7 @@ from ..export.format import (
     factor_name,
     typeset,
 )
-from ..inspection.palette import SIGNED_STOPS, cluster_color, hex_color, text_color
+from ..inspection.palette import SIGNED_STOPS, cluster_color, hex_color, line_color, text_color
 from ..inspection.rows import picture_kind
 from .samples import bytes_text, samples
 
@@ -122,7 +122,11 @@ def _model(facts, rows, tops, drawn, place):
     clusters = []
     for part in facts["clusters"]:
         color = cluster_color(part["cluster"], part["name"])
-        shades = {"color": hex_color(color), "ink": text_color(color)}
+        shades = {
+            "color": hex_color(color),
+            "ink": text_color(color),
+            "line": hex_color(line_color(color)),
+        }
         clusters.append({"name": part["name"], **shades})
     is_weighted = facts["summary"]["weight"] is not None
     summary = {key: facts["summary"].get(key) for key in _SUMMARY}

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color, text_color, tint
+from ..inspection.palette import cluster_color, line_color, text_color
 from .boxes import SMALLEST, Box, name_lines, text_width, wrap
 from .style import Target, drawn_with, make_drawable
 
@@ -115,7 +115,7 @@ def _draw(ax, box, card, lines, bars, longest):
     color = cluster_color(card.number)
     head, ink = box.part(0, _HEAD), text_color(color)
     head.frame(ax, color=color, fill=color, zorder=1)
-    box.frame(ax, color=tint(color, 0.8), zorder=2)
+    box.frame(ax, color=line_color(color), zorder=2)
     half = head.part(margin=_MARGIN)
     style = {"color": ink, "max_width": 0.55 * half.width, "fontweight": "bold"}
     half.write(ax, card.name, 9, x=half.left, ha="left", **style)
@@ -134,7 +134,6 @@ def _draw(ax, box, card, lines, bars, longest):
         place.write(ax, numbers, _SIZE, x=place.right, ha="right", max_width=rest, may_cut=False)
         bar = box.part(top + _LINE, _LINE, _MARGIN)
         reach = max(-1.0, min(1.0, deviation / longest)) * bar.width / 2
-        paint = POSITIVE if deviation > 0 else NEGATIVE
-        bar.bar(ax, bar.x, reach, 0.06, paint)
+        bar.bar(ax, bar.x, reach, 0.06, line_color(color))
         ax.plot([bar.x, bar.x], [bar.top - 0.02, bar.bottom + 0.02], color="0.6", linewidth=0.6)
         top += 2 * _LINE

@@ -14,7 +14,7 @@ from .._utils.matrices import spaced_rows
 from ..columns.names import Abbreviation, Indicator, printable_lines
 from ..columns.view import shown
 from ..export.format import tested_name, value_text
-from ..inspection.palette import cluster_color
+from ..inspection.palette import cluster_color, line_color
 from ..inspection.rows import Rows
 from ..report import check_weight, report
 from ..tree import tree_of
@@ -398,7 +398,7 @@ def _draw_plane(ax, view, width):
     if signed.min() < 0 < signed.max():
         ax.contourf(*limits, signed, levels=[signed.min() - 1.0, 0.0], colors=[SHADE], zorder=0)
         ax.contour(*limits, signed, levels=[0.0], colors="black", linewidths=1.2, zorder=1.5)
-    colors = [cluster_color(k, view.labels[k]) for k in clusters]
+    colors = [line_color(cluster_color(k, view.labels[k])) for k in clusters]
     look = {"s": 12, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.9, "zorder": 2}
     ax.scatter(*points.T, c=colors, **look)
     ax.grid(visible=False)

@@ -8,7 +8,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from ..columns.names import levels_of, levels_text, printable
 from ..export.format import more_text
-from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
+from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, line_color
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
 from .boxes import BARE, FULL, LINE, Sizes, name_lines, text_width, word_width
@@ -488,7 +488,7 @@ class Bars:
             if self.leaf_limit:
                 zero = last.right - wide / 2 + 0.03
                 bar = (wide / 2 - 0.03) * each.deviation / self.leaf_limit
-                last.bar(ax, zero, bar, 0.075, leaf.color, zorder=4)
+                last.bar(ax, zero, bar, 0.075, line_color(leaf.color), zorder=4)
                 _draw_zero(ax, last, zero)
             style = {"x": last.right - wide, "ha": "right", "max_width": last.width - wide}
             last.write(ax, each.text, _NUMBER_SIZE, color="0.3", may_cut=False, **style)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..export.format import count_text, percent_text
-from ..inspection.palette import cluster_color, text_color
+from ..inspection.palette import cluster_color, line_color, text_color
 from ..report import cluster_names
 from ..tree import labels_of
 from .boxes import BARE, FULL, Box, fit, name_lines, text_width
@@ -118,7 +118,7 @@ def _labels(tree, rows, names, width, sizes, is_short):
 def _draw_rows(glyph, ax, box, leaf):
     """Let the glyph draw the rows, in a frame of the colour of the cluster."""
     place = glyph.draw_leaf(ax, box, leaf) or box
-    place.frame(ax, color=leaf.color, linewidth=1.8)
+    place.frame(ax, color=line_color(leaf.color), linewidth=1.8)
 
 
 def _draw_classes(n_shown, ax, box, leaf):
@@ -332,7 +332,7 @@ def _centers(estimator, tree, image_shape):
             corner = left + (width - image.width) / 2, top
             place = box.at(*corner, image.width, image.leaf_height)
             place = image.draw(ax, place, center, "gray_r", *limits)
-            place.frame(ax, color=cluster_color(label), linewidth=1.5)
+            place.frame(ax, color=line_color(cluster_color(label)), linewidth=1.5)
             note = box.at(left, top - image.leaf_height - 0.01, width, 0.15)
             note.write(ax, name, 6.5, kept=count)
 

@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits, load_wine
 from greedy import ExKMC
 from tao_cluster import DirectForm, TAOClustering, Tree, describe, monitor, refit, tao_path
 from tao_cluster.columns import Indicator
-from tao_cluster.inspection.palette import text_color
+from tao_cluster.inspection.palette import line_color, text_color
 from tao_cluster.objectives.trimmed import Trimmed
 from tao_cluster.page import to_frame, to_html
 from tao_cluster.plot import cluster_color, plot_tree
@@ -444,12 +444,15 @@ def test_clusters_are_distinct_with_every_kind_of_vision():
     assert cluster_color(36) == cluster_color(0)
 
 
-def test_names_are_read_on_every_colour():
+def test_names_on_colours_and_lines_on_white_are_visible():
     for label in range(-1, 36):
         color, expected = cluster_color(label), "white" if 12 <= label < 24 else "black"
         assert text_color(color) == expected
         dark, light = sorted([luminance(color), {"white": 1.0, "black": 0.0}[expected]])
         assert (light + 0.05) / (dark + 0.05) >= 4.5
+        line = line_color(color)
+        assert 1.05 / (luminance(line) + 0.05) >= 1.999
+        assert line == pytest.approx(color) or 1.05 / (luminance(color) + 0.05) < 2
 
 
 def test_a_cluster_has_one_colour_in_all_pictures_and_after_a_refit():

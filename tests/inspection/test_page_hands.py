@@ -325,7 +325,7 @@ def test_the_tree_on_paper_is_whole_and_alone(desk):
     for box in (group.rect for group in desk.all("g.node .box")):
         assert stage["x"] <= box["x"] <= box["x"] + box["width"] <= stage["x"] + stage["width"]
         assert stage["y"] <= box["y"] <= box["y"] + box["height"] <= stage["y"] + stage["height"]
-    for selector in (".controls", "#panel", "#map", ".toggle"):
+    for selector in (".controls", "#panel", "#map", ".toggle", ".unprinted"):
         assert not desk.one(selector).is_displayed()
     assert desk.one("#summary").is_displayed()
 

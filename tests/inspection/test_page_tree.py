@@ -167,7 +167,7 @@ def test_a_test_shows_its_rows(browser, tmp_path):
         share = here[:, child].sum() / here[:, node].sum()
         assert left / sum(height for _, height in bars) == pytest.approx(share)
         label = page.one(".chart").get_attribute("aria-label")
-        assert f"{here[:, child].sum()} go left" in label
+        assert f"{here[:, child].sum()} to the " in label
     assert "\N{MINUS SIGN}0.3" in page.one(".chart").text
     assert page.faults() == []
 
@@ -248,7 +248,7 @@ def views(path, file, wide, tmp_path_factory):
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["desk", "phone"])
 @pytest.mark.parametrize("name", ["digits", "customers", "wine", "wide"])
 def test_the_first_view_shows_the_tree_legibly(browser, views, name, size):
-    """All open nodes are inside the first view, with texts of at least 10 pixels in their boxes."""
+    """All open nodes are inside, with texts of at least 10 pixels; the legend fits the form."""
     file, tree = views[name]
     page = Page(browser, file, size)
     n_open = len(page.nodes())
@@ -271,13 +271,29 @@ def test_the_first_view_shows_the_tree_legibly(browser, views, name, size):
     assert out == []
     assert smallest >= 10
     assert page.run("return document.documentElement.scrollWidth") <= size[0]
+    root, first = (page.box(f'[data-node="{i}"] .box') for i in (0, tree.children_left[0]))
+    is_down = first["x"] + first["width"] / 2 < root["x"] + root["width"] / 2
+    legend = page.one("footer").text
+    assert ("go left" in legend, "the upper branch" in legend) == (is_down, not is_down)
+    assert ("push it right" in legend) <= is_down
     if name == "customers":
+        overlaps = """const boxes = [...document.querySelectorAll('g.node .box')].map((one) =>
+              one.getBoundingClientRect());
+            return [...document.querySelectorAll('text.sign')].map((one) => {
+              const own = one.getBoundingClientRect();
+              return boxes.filter((box) => own.left < box.right - 1 && own.right > box.left + 1
+                && own.top < box.bottom - 4 && own.bottom > box.top + 4).length; })"""
+        assert set(page.run(overlaps)) == {0}
         page.node(int(tree.leaves[0])).click()
-        assert re.search(r"\d+ rows \(\d+\.\d %\): ", page.one("#details .sentence").text)
+        told = r".+, 1 leaf, \d+ rows \(\d+\.\d %\): .+ overall.*\. Rule: "
+        assert re.match(told, page.one("#details .sentence").text)
         assert re.search(r"joined.*\d{4}-\d\d", page.one("#details table").text)
     if name == "wide":
         page.one("#unfold").click()
         assert len(page.nodes()) == tree.n_nodes
+        for _ in range(4):
+            page.one("#closer").click()
+        assert page.one("#map").is_displayed() == (size[0] > 800)  # it would cover nodes
     assert page.faults() == []
 
 

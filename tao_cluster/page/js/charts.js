@@ -18,9 +18,9 @@ function distribution(node) {
   const drawing = drawer(node, sample);
   const count = plural(node.sample.n, "rows");
   const text = n < node.sample.n ? `A sample of ${n} of ${count}.` : `All ${count} of the node.`;
-  const hint = `${text} Colours are clusters; the grey side goes left.`;
+  const hint = `${text} Colours are clusters; grey: ${branch(true)}.`;
   drawing.setAttribute("role", "img");
-  drawing.setAttribute("aria-label", `${text} ${sample.nLeft} go left, ${n - sample.nLeft} go right.`);
+  drawing.setAttribute("aria-label", `${text} ${sample.nLeft} to the ${branch(true)}, ${n - sample.nLeft} to the ${branch(false)}.`);
   return section(title(), drawing, html("p", { class: "hint" }, hint));
 }
 
@@ -111,12 +111,13 @@ function histogram(node, { axes: [values], clusters, nLeft }) {
 const shade = (x0, y0, x1, y1) =>
   svg("rect", { x: x0, y: y0, width: Math.max(0, x1 - x0), height: y1 - y0, class: "side" });
 
-// The words "left" and "right" on both sides of a threshold, where there is space.
+// The names of the branches on both sides of a threshold, where there is space.
 function sidesAt(middle, isLeftLower) {
-  const words = isLeftLower ? ["left", "right"] : ["right", "left"];
+  const words = [branch(isLeftLower), branch(!isLeftLower)];
+  const [low, high] = words.map((word) => widthOf(word, 11) + 24);
   const made = [];
-  if (middle > 45) made.push(textAt(middle - 8, 12, `← ${words[0]}`, "small", "end"));
-  if (middle < CHART.width - 50) made.push(textAt(middle + 8, 12, `${words[1]} →`, "small", "start"));
+  if (middle > low) made.push(textAt(middle - 8, 12, `← ${words[0]}`, "small", "end"));
+  if (middle < CHART.width - high) made.push(textAt(middle + 8, 12, `${words[1]} →`, "small", "start"));
   return made;
 }
 
@@ -239,7 +240,7 @@ function levelBars(node, { axes: [codes], clusters }) {
   for (const { side, lines } of sides) {
     const end = y + LEVELS.line * (lines.length + 1);
     if (side === "left") own.append(shade(0, y, CHART.width, end));
-    own.append(textAt(4, y + 13, side, "small", "start"));
+    own.append(textAt(4, y + 13, branch(side === "left"), "small", "start"));
     y += LEVELS.line;
     for (const { name, n, counts } of lines) {
       own.append(

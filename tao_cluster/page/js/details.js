@@ -95,8 +95,8 @@ const table = (lines) => html("table", {}, html("tbody", {}, lines));
 
 function testDetails(node) {
   const rule = node.test
-    ? ["Left if ", ...conditionOf(node, "left"), ", right if ", ...conditionOf(node, "right"), "."]
-    : `Left if the sum is at most ${number(node.threshold, 6)}, otherwise right.`;
+    ? [`${upperCase(branch(true))} if `, ...conditionOf(node, "left"), `, ${branch(false)} if `, ...conditionOf(node, "right"), "."]
+    : `${upperCase(branch(true))} if the sum is at most ${number(node.threshold, 6)}, otherwise ${branch(false)}.`;
   const parts = [html("p", { class: "rule" }, rule)];
   if (node.cut) parts.push(html("p", { class: "count" }, node.cut));
   if (data.kind === "image") parts.push(bigPicture(weightsUrl(node), meanOf(node) ? "weights over the pale mean of the rows" : "weights"), colorScale(node));
@@ -123,7 +123,7 @@ function colorScale(node) {
   const limit = limitOf(node);
   const bar = html("div", { class: "scale" });
   bar.style.background = `linear-gradient(to right, ${data.colors.join(", ")})`;
-  const ends = [`−${number(limit)} left`, "0", `right ${number(limit)}`];
+  const ends = [`−${number(limit)} ${branch(true)}`, "0", `${branch(false)} ${number(limit)}`];
   return html("div", { class: "legend" }, [
     bar, html("div", { class: "ends" }, ends.map((text) => html("span", {}, text))),
   ]);
@@ -151,8 +151,9 @@ const shareLine = (k, share) => barRow(
 // ---------------------------------------------------------------- leaves
 
 function leafDetails(node) {
-  const { sentence } = clusterOf(node.cluster);
-  const parts = sentence ? [html("p", { class: "sentence" }, sentence)] : [];
+  const { name, sentence } = clusterOf(node.cluster);
+  const n = nodes().filter((one) => one.isLeaf && one.cluster === node.cluster).length;
+  const parts = sentence ? [html("p", { class: "sentence" }, [named(name), `, ${plural(n, "leaves")}, ${sentence}`])] : [];
   if (nRows) {
     const show = () => { byId("find").value = `leaf ${node.id}`; listRows(); showTab("row"); };
     parts.push(html("p", { class: "acts" }, button("rows of this leaf", show, "rows")));

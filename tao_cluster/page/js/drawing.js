@@ -8,7 +8,7 @@ function describe(node) {
   const rows = node.count === null ? "" : `, ${node.size}`;
   if (node.isLeaf) return `leaf ${node.id}: ${isolated(clusterOf(node.cluster).name)}${rows}`;
   const asks = node.test ? conditionText(node, "left") : `sum of ${node.features.length} features ≤ ${minus(node.limit)}`;
-  const side = ["", ", on the left", ", on the right"][node.parent === null ? 0 : node.side + 1];
+  const side = node.parent === null ? "" : `, on the ${branch(node.side === 0)}`;
   return `test ${node.id}${side}: ${asks}${rows}, ${plural(node.nLeaves, "leaves")} below`;
 }
 
@@ -20,7 +20,7 @@ function edge(node, child, isOn) {
   const shift = child.side === 0 ? -1 : 1;
   const bend = (top + b.y) / 2;
   const line = form === DOWN ? { d: `M${a.x},${top} C${a.x},${bend} ${b.x},${bend} ${b.x},${b.y}`, x: b.x + shift * (width / 2 + 9), y: b.y - 8 }
-    : smallEdge(a, b, width, child.side);
+    : smallEdge(a, b, width, child.side, widthOf(sign, 12, "600"));
   return [
     svg("path", { class: isOn ? "edge on" : "edge", "stroke-width": width, d: line.d }),
     textAt(line.x, line.y, sign, isOn ? "sign on" : "sign"),
@@ -59,7 +59,7 @@ function nodeGroup(node, isOn) {
   group.append(box);
   if (node.isLeaf) {
     const inner = { x: 2 - width / 2, y: 2, width: width - 4, height: height - 4, rx: 6 };
-    group.append(svg("rect", { ...inner, class: "ring", style: `stroke:${clusterOf(node.cluster).color}` }));
+    group.append(svg("rect", { ...inner, class: "ring", style: `stroke:${clusterOf(node.cluster).line}` }));
   }
   (form === DOWN ? node.isLeaf ? drawLeaf : drawTest : drawSmall)(group, node);
   if (!node.isLeaf) group.append(foldButton(node));
@@ -75,6 +75,7 @@ function draw(fixed = null) {
   place = layout();
   if (!place.boxes.has(state.at)) state.at = state.root;
   byId("world").replaceChildren(...drawn());
+  document.body.classList.toggle("small", form !== DOWN);
   if (before && place.boxes.has(fixed)) {
     const after = screenOf(fixed);
     view.x += before.x - after.x;

@@ -12,6 +12,10 @@ const INDENT = 24; // of a level in a list
 const ROW = 15; // height of a line of text in a small node
 let form = DOWN;
 
+// The branches of a test, as the form draws them.
+const branch = (isLeft) => (form === DOWN ? ["right", "left"] : ["lower branch", "upper branch"])[Number(isLeft)];
+const upperCase = (text) => text[0].toUpperCase() + text.slice(1);
+
 // The form {name, width, height, nLevels} in which the open nodes are legible on a sheet; null without any.
 function formFor({ width, height }) {
   const order = visibleNodes();
@@ -65,16 +69,16 @@ function layoutSmall({ name, width, height, nLevels }) {
   return { order, boxes, width: right + MARGIN + (name === "list" ? 12 : 0), height: bottom + MARGIN };
 }
 
-// The edge of small nodes, and the place of its sign: beside the parent, or below its left end.
-function smallEdge(a, b, width, side) {
+// The edge of small nodes, and the place of its sign of a length: beside the parent, or below its left end.
+function smallEdge(a, b, width, side, long) {
   const [left, y] = [b.x - b.width / 2, b.y + b.height / 2];
   if (form.name === "list") {
     const x = left - INDENT + 6;
-    return { d: `M${x},${a.y + a.height} V${y} H${left}`, x: left - 8, y: y - 3 - width / 2 };
+    return { d: `M${x},${a.y + a.height} V${y} H${left}`, x: left - 3 - long / 2, y: y - 3 - width / 2 };
   }
   const [start, from] = [a.x + a.width / 2, a.y + a.height / 2];
   const bend = (start + left) / 2;
-  return { d: `M${start},${from} C${bend},${from} ${bend},${y} ${left},${y}`, x: left - 9, y: y + (side ? 12 + width / 2 : -3 - width / 2) };
+  return { d: `M${start},${from} C${bend},${from} ${bend},${y} ${left},${y}`, x: left - 3 - long / 2, y: y + (side ? 12 + width / 2 : -3 - width / 2) };
 }
 
 // ---------------------------------------------------------------- small nodes

@@ -69,8 +69,8 @@ function levelText(category) {
 }
 
 function stepPart({ node, sum, isLeft }) {
-  const side = isLeft ? "left" : "right";
-  const verdict = node.test ? [...conditionOf(node, side), `: ${side}`]
+  const side = branch(isLeft);
+  const verdict = node.test ? [...conditionOf(node, isLeft ? "left" : "right"), `: ${side}`]
     : [`sum ${number(sum, 5)} ${isLeft ? "≤" : ">"} ${number(node.threshold, 5)}: ${side}`];
   const link = button(`test ${node.id}`, () => goTo(node.id), "link");
   const heading = html("h3", {}, [link, " ", ...verdict]);
