@@ -561,15 +561,9 @@ class Picture:
             width = max(_LEAST_WIDTH, width)
         else:
             width = self.target.width * FORM_SIZE / self.target.font_size
-        max_width = width - 2 * self._margin
-        lines = wrap(self.title, _TITLE_SIZE, max_width) if self.title else []
-        for i, phrase in enumerate(self._phrases if self.has_legend else ()):
-            longer = f"{lines[-1]}; {phrase}" if i else phrase
-            if i and text_width(longer, _TITLE_SIZE) < max_width:
-                lines[-1] = longer
-            else:
-                lines += wrap(phrase, _TITLE_SIZE, max_width)
-        return lines
+        return _lines_above(
+            self.title, self._phrases if self.has_legend else (), width - 2 * self._margin
+        )
 
     # ------------------------------------------------------------------ drawing
 
@@ -658,6 +652,18 @@ class Picture:
         off = [np.abs(centers - middle) - sizes / 2 for middle in middles]
         off.append(np.abs(np.diff(middles, axis=0)) - _SIGN / 2)
         return all(np.all(np.any(apart > 0.4 * _SIGN, axis=1)) for apart in off)
+
+
+def _lines_above(title, phrases, max_width):
+    """Return the lines of a title, and of phrases that follow one another below it."""
+    lines = wrap(title, _TITLE_SIZE, max_width) if title else []
+    for i, phrase in enumerate(phrases):
+        longer = f"{lines[-1]}; {phrase}" if i else phrase
+        if i and text_width(longer, _TITLE_SIZE) < max_width:
+            lines[-1] = longer
+        else:
+            lines += wrap(phrase, _TITLE_SIZE, max_width)
+    return lines
 
 
 def _draw_curve(ax, points, corners, width, color, zorder):
