@@ -632,8 +632,7 @@ class Picture:
 
     def _draw_edges(self, ax, node, scale):
         """Draw the edges to both children, side by side at their start, with their signs."""
-        children = (self.tree.children_left[node], self.tree.children_right[node])
-        middles = []
+        children, middles = (self.tree.children_left[node], self.tree.children_right[node]), []
         for child, side in zip(children, (-1, 1), strict=True):
             most = min(8.0, 10 * self.glyph.width)
             width = 0.6 + most * (0.2 if self.rows is None else self._share(child))
