@@ -386,8 +386,7 @@ class Bars:
         # A single bar for each leaf tells little, and without differences there is none.
         limit = max((abs(each.deviation) for each in found), default=0.0)
         limit = limit if n_leaf_bars > 1 and limit > 1e-9 else 0.0
-        bar = _LEAF_BAR if limit else 0.0
-        numbers = [text_width(each.text, size) + bar for each in found]
+        numbers = [text_width(each.text, size) + _LEAF_BAR * (limit > 0) for each in found]
         full = [text_width(each.name, size) + n for each, n in zip(found, numbers, strict=True)]
         wanted = max([widest, *(min(0.25 + part, _WIDEST) for part in full)])
         single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
@@ -406,9 +405,8 @@ class Bars:
         most = _MOST_LINES if is_full else 3
         texts = [condition_lines(*pair, width - _MARGINS, most, size) for pair in written]
         n_lines = max(map(len, texts), default=1)
-        has_more = bool(n_terms.max() > n_bars)
         shape = (n_bars, n_leaf_bars, width, n_lines, n_name_lines if is_full else 1)
-        more = (has_more, _has_line(n_terms.max() - n_bars, width, sizes))
+        more = (bool(n_terms.max() > n_bars), _has_line(n_terms.max() - n_bars, width, sizes))
         has_sums = bool(n_terms.max() > 1)
         return cls(feature_names, *shape, is_wrapped, *more, limit, is_full, has_sums)
 
@@ -424,9 +422,9 @@ class Bars:
     @property
     def leaf_convention(self):
         """Phrases for the legend that explain the means and bars of leaves."""
-        bars = ("bars of leaves are the differences in standard deviations",)
         means = "leaves show means, those of all rows in parentheses"
-        return (means, *(bars if self.leaf_limit else ()))
+        bars = "bars of leaves are the differences in standard deviations"
+        return (means, bars) if self.leaf_limit else (means,)
 
     @property
     def test_height(self):
@@ -481,7 +479,7 @@ class Bars:
     def draw_leaf(self, ax, box, leaf):
         """Draw the features in which the mean of a leaf differs most from that of all rows."""
         found = leaf.rows.differences(leaf.node, self.n_leaf_bars, self.feature_names)
-        wide = _LEAF_BAR if self.leaf_limit else 0.0
+        wide = _LEAF_BAR * (self.leaf_limit > 0)
         lines = box.lines(len(found), (1 + self.is_wrapped) * LINE)
         for each, line in zip(found, lines, strict=True):
             last = line.part(line.height - LINE, margin=0.05)

@@ -92,26 +92,20 @@ def _labels(tree, rows, names, width, sizes, is_short):
     if sizes.details == FULL:
         counts = {leaf: [] if rows is None else count_lines(rows, leaf) for leaf in leaves}
         return {leaf: _lines(own[leaf], size, width, smallest, counts[leaf]) for leaf in leaves}, ()
-    counts, ends = {leaf: [] for leaf in leaves}, None
+    counts, ends = {leaf: [] for leaf in leaves}, dict.fromkeys(leaves, "")
     if rows is not None and (sizes.details != BARE or sizes.n_lines):
         counts = {i: [percent_text(rows.counts[i] / (rows.counts[0] or 1))] for i in leaves}
         ends = {leaf: f" · {text}" for leaf, (text,) in counts.items()}
         legend.append("percentages at leaves are shares of the rows")
-
-    def widest(own, size, ends=ends):
-        return max(text_width(own[i] + (ends[i] if ends else ""), size) for i in leaves)
-
-    is_long = (
-        widest(own, size) > width if is_short and ends else widest(own, smallest, None) > width
-    )
-    short = {leaf: short_name(name) for leaf, name in own.items()}
-    if is_long and short != own:
+    short, joined = {i: short_name(own[i]) for i in leaves}, {i: own[i] + ends[i] for i in leaves}
+    tried, points = (joined, size) if is_short else (own, smallest)
+    if max(text_width(line, points) for line in tried.values()) > width and short != own:
         legend.append("numbers at leaves are clusters")
-        own = short
-    if all(name.isdigit() for name in own.values()):  # a number is never cut
-        width = max(width, widest(own, smallest, ends if sizes.details == BARE else None))
-    if ends and widest(own, size) <= width:
-        own, counts = {i: own[i] + ends[i] for i in leaves}, {leaf: [] for leaf in leaves}
+        own, joined = short, {i: short[i] + ends[i] for i in leaves}
+    kept = joined if sizes.details == BARE else own  # a number is never cut
+    width = max([width, *(text_width(kept[i], smallest) for i in leaves if own[i].isdigit())])
+    if all(text_width(line, size) <= width for line in joined.values()):
+        own, counts = joined, {leaf: [] for leaf in leaves}
     return {i: _lines(own[i], size, width, smallest, counts[i]) for i in leaves}, tuple(legend)
 
 

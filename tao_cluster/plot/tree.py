@@ -626,8 +626,7 @@ class Picture:
 
     def _draw_edges(self, ax, node, scale):
         """Draw the edges to both children, side by side at their start, with their signs."""
-        children = (self.tree.children_left[node], self.tree.children_right[node])
-        middles = []
+        children, middles = (self.tree.children_left[node], self.tree.children_right[node]), []
         for child, side in zip(children, (-1, 1), strict=True):
             most = min(8.0, 10 * self.glyph.width)
             width = 0.6 + most * (0.2 if self.rows is None else self._share(child))
@@ -637,7 +636,7 @@ class Picture:
             if child in self.path:
                 _draw_curve(ax, points, corners, 2.2 * scale, _MARKED, 1.5)
             middles.append(np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8)
-        if self.sizes.details == BARE and not self._has_space(*middles):
+        if self.sizes.details == BARE and not _has_space(self._layout, middles):
             return
         for (x, y), sign in zip(middles, edge_signs(self.tests[node]), strict=True):
             box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale, self.sizes.smallest)
@@ -645,13 +644,13 @@ class Picture:
             size = 7.5 if self.sizes.details == FULL else FORM_SIZE
             box.write(ax, sign, size, color="0.15", may_cut=False, bbox=behind)
 
-    def _has_space(self, *middles):
-        """Whether signs in the middles of two edges are apart and outside the boxes of nodes."""
-        sizes = np.column_stack([self._layout.widths, self._layout.heights])
-        centers = self._layout.corners + sizes * (0.5, -0.5)
-        off = [np.abs(centers - middle) - sizes / 2 for middle in middles]
-        off.append(np.abs(np.diff(middles, axis=0)) - _SIGN / 2)
-        return all(np.all(np.any(apart > 0.4 * _SIGN, axis=1)) for apart in off)
+
+def _has_space(layout, middles):
+    """Whether signs in the middles of two edges are apart and outside the boxes of nodes."""
+    sizes = np.column_stack([layout.widths, layout.heights])
+    off = [np.abs(layout.corners + sizes * (0.5, -0.5) - xy) - sizes / 2 for xy in middles]
+    off.append(np.abs(np.diff(middles, axis=0)) - _SIGN / 2)
+    return all(np.all(np.any(apart > 0.4 * _SIGN, axis=1)) for apart in off)
 
 
 def _lines_above(title, phrases, max_width):

@@ -183,7 +183,7 @@ def test_boxes_count_what_they_leave_out(rng):
         [-1, 0, 1], 8,
     )  # fmt: skip
     X = rng.normal(size=(50, 8))
-    counts = {"words": "and 2 more words", "bars": "and 3 more features"}
+    counts = {"words": "+ 2 more words", "bars": "+ 3 more features"}
     for nodes, count in counts.items():
         ax = plot_tree(tree, X, nodes=nodes)
         ax.figure.draw_without_rendering()
