@@ -90,7 +90,7 @@ def test_a_choice_shows_all_weights(page, path):
         assert f"x{j}" in text
         if j == largest:
             assert f"{weight:.4g}".replace("-", "\N{MINUS SIGN}") in text
-    assert "Left if the sum is at most" in text
+    assert re.search("(Left|Upper branch) if the sum is at most", text)
 
 
 def test_folding_opens_one_level_and_stays_in_place(page, path):
