@@ -295,7 +295,7 @@ class _Quality:
         """Assign rows to free clusters; see :func:`tao_cluster.describe`."""
         last, X, clusters, weight = read.last, read.encoded, read.clusters, read.weight
         space = getattr(last, "_space", None)
-        if space is None:
+        if space is None or getattr(space.objective, "is_missing", False):  # of a loaded model
             return cls(weight)
         free, costs, distances, is_fitted = None, None, None, False
         if y is None and hasattr(last, "labels_"):

@@ -113,7 +113,7 @@ class NestedTrees:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tao_cluster import fit_nested
-    >>> trees = fit_nested(load_iris().data, 4, random_state=0)
+    >>> trees = fit_nested(load_iris().data, 3, random_state=0)
     >>> trees.predict([[5.0, 3.5, 1.4, 0.2]], 2).shape, trees.cut(2).n_clusters
     ((1,), 2)
     """
@@ -396,10 +396,10 @@ def fit_nested(
 
     Examples
     --------
-    >>> from sklearn.datasets import load_wine
-    >>> from tao_cluster import fit_nested
-    >>> X = load_wine().data
-    >>> trees = fit_nested(X, 4, standardize=True, random_state=0)
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import DirectForm, fit_nested
+    >>> X = load_iris().data
+    >>> trees = fit_nested(X, 4, algorithm=DirectForm(copies=5), random_state=0)
     >>> trees.cut(3).tree_.n_leaves
     3
     """

@@ -453,6 +453,7 @@ def _without_steps(methods, X):
 
 def _needs_steps(X):
     """Return whether a DataFrame has gaps, or columns that are no numbers."""
+    X = X.infer_objects()  # columns of Python's numbers are numbers
     return not X.dtypes.map(is_numeric_dtype).all() or bool(X.isna().any(axis=None))
 
 

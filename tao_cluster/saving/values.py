@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass, fields
 from inspect import isclass
 from types import UnionType
-from typing import Any, get_args, get_origin
+from typing import Any, ClassVar, get_args, get_origin
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -60,6 +60,7 @@ class UnsavedObjective(Objective):
 
     name: str
     has_labels: bool = False
+    is_missing: ClassVar[bool] = True
 
     @classmethod
     def from_objective(cls, objective):
