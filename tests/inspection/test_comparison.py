@@ -379,4 +379,6 @@ def test_equal_trees_of_a_path_are_shown_once(wine):
     X, _ = wine
     found = compare(X, 3, ["tao"], lambdas=[1.0, 1.0 + 1e-9, 1.0 + 2e-9])
     assert len(found.models) == 1
-    assert [text.get_text() for text in found.plot().texts] == ["TAO oblique"]
+    axes = found.plot()
+    legend = axes.get_legend() or axes.figure.legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == ["TAO oblique"]
