@@ -145,7 +145,7 @@ class Image:
     has_means : bool, default=False
         Whether weights are drawn over the means of rows. It changes only the legend.
     details : {0, 1, 2}, default=2
-        See :class:`tao_cluster.plot.boxes.Sizes`.
+        See `Sizes` in `tao_cluster.plot.boxes`.
     """
 
     shape: tuple[int, int]
