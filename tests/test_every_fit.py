@@ -31,7 +31,8 @@ PACKAGES = tuple(str(Path(package.__file__).parent) for package in (greedy, tao_
 
 # ---------------------------------------------------------------- draws
 
-GREEDY = [cls for name, cls in ESTIMATORS.items() if name != "TAOClustering"]
+# DIVCLUST grows as CUBT does.
+GREEDY = [cls for name, cls in ESTIMATORS.items() if name not in ("TAOClustering", "DIVCLUST")]
 # The costs of these estimators are distances, which do not depend on weights.
 WEIGHTLESS = greedy.ExKCenter, greedy.ExSingleLink
 SHARED = {"standardize": True, "min_samples_leaf": [2, 5, 0.05], "n_jobs": 2}

@@ -12,7 +12,7 @@ from matplotlib.transforms import ScaledTranslation
 from ..columns.names import printable
 from ..inspection.palette import cluster_color
 from .boxes import name_lines
-from .style import drawn_with, make_drawable
+from .style import drawable, drawn_with, make_drawable
 
 # Fonts and their sizes are those of rcParams.
 STYLE: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True}
@@ -360,7 +360,8 @@ def legend_below(ax, handles=None):
         legend = ax.legend(handles, map(str, range(len(handles))), ncols=n_columns, **place)
         for text, handle in zip(legend.get_texts(), handles, strict=True):
             text.set_parse_math(False)
-            text.set_text(handle.get_label())
+            found = drawable(handle.get_label())
+            text.set(text=found.text, fontfamily=[*text.get_fontfamily(), *found.families])
         legend_box = legend.get_window_extent()
         if legend_box.width <= box.width:
             break
@@ -392,7 +393,10 @@ def label_lines(ax, lines):
 def write_text(ax, text, color):
     """Return a text, which :func:`place_texts` moves to its place: matplotlib Annotation."""
     style = {"color": color, "parse_math": False, "annotation_clip": False}
-    return ax.annotate(text, (0, 0), (0, 0), textcoords="offset points", **style)
+    found = drawable(text)
+    note = ax.annotate(found.text, (0, 0), (0, 0), textcoords="offset points", **style)
+    note.set_fontfamily([*note.get_fontfamily(), *found.families])
+    return note
 
 
 def note_above(ax, x, text, side="center"):

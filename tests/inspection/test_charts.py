@@ -25,6 +25,7 @@ from tao_cluster.plot.charts import plot_monitor, plot_n_clusters, plot_stabilit
 from tao_cluster.plot.curves import plot_series
 
 slow = partial(pytest.param, marks=pytest.mark.slow)
+sweep = partial(pytest.param, marks=pytest.mark.sweep)
 WIDTHS = (3.3, 6.5)
 FONTS = ({"font.size": 7}, {"font.size": 10}, {"font.size": 9, "font.family": "serif"})
 
@@ -79,7 +80,7 @@ def hidden(figure):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("seed", [0, 1, *(slow(seed) for seed in range(2, 12))])
+@pytest.mark.parametrize("seed", [0, 1, slow(2), slow(3), *(sweep(seed) for seed in range(4, 12))])
 def test_series_of_any_places(width, seed):
     """Up to eight series, single points among them, that coincide or differ in magnitude."""
     rng = np.random.default_rng(seed)
@@ -102,7 +103,7 @@ def test_series_of_any_places(width, seed):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("seed", [0, *(slow(seed) for seed in range(1, 4))])
+@pytest.mark.parametrize("seed", [0, slow(1), sweep(2), sweep(3)])
 def test_panels_of_random_tables(width, seed):
     rng = np.random.default_rng(seed)
     names = [f"{'very ' * int(i % 4)}long_name_{i}" for i in range(rng.integers(1, 15))]

@@ -3,7 +3,16 @@
 from benchmarks.datasets import R_TABLES
 from benchmarks.evidence.measures import figures, fitted, one_path
 from benchmarks.evidence.runs import Run
-from benchmarks.evidence.tables.field import GOAL, LARGE, PARAMETERS, PATHS, SMALL, sizes, with_goal
+from benchmarks.evidence.tables.field import (
+    GOAL,
+    LARGE,
+    OF_NESTED,
+    PARAMETERS,
+    PATHS,
+    SMALL,
+    sizes,
+    with_goal,
+)
 from tao_cluster import TAOClustering
 from tao_cluster.comparison import METHODS
 
@@ -38,7 +47,9 @@ def runs(plan, name=NAME, sets=None):
 
 def _runs_of(name, data, split):
     case = {"case": {"half": split}}
-    for method in METHODS.values():
+    for key, method in METHODS.items():
+        if key == OF_NESTED:
+            continue
         terms = name, data, method.title
         if not method.is_path:
             yield Run(*terms, "sizes", split, sizes, case | {"method": method})
