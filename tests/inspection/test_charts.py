@@ -158,7 +158,7 @@ def test_a_width_is_of_a_new_figure():
         assert plot_series(points, "leaves", "cost").figure.get_size_inches()[0] == 4.0
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_charts_of_fitted_models():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 4)), columns=list("abcd"))
     X.iloc[:100] += 4

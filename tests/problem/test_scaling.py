@@ -124,7 +124,7 @@ def test_units_do_not_matter(exponents, split):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("factor", [10.0, 7.3])
+@pytest.mark.parametrize("factor", [10.0, pytest.param(7.3, marks=pytest.mark.sweep)])
 def test_no_unit_of_one_column_matters(factor):
     """Copies of rounded values must not coincide with values of rows up to rounding errors."""
     options = {"split": "axis", "lambda_": 0.0, "algorithm": DirectForm(n_init=1)}
