@@ -21,7 +21,14 @@ from .dendrograms import levels_of
 from .estimator import TAOClustering
 from .initial_trees.builders import InitialTree, bisector
 from .objectives import KMeans
-from .objectives.nested import Hierarchy, NestedLabels, Statistics, free_hierarchy, ordered
+from .objectives.nested import (
+    Hierarchy,
+    NestedLabels,
+    Statistics,
+    free_hierarchy,
+    nodes_below,
+    ordered,
+)
 from .optimize.algorithms import DirectForm, Oblique
 from .plot.dendrogram import plot_nested
 from .problem.copies import Noise
@@ -43,7 +50,7 @@ _LEAST = 1e-9
 
 
 @dataclass(frozen=True)
-class _Held(Oblique):
+class _NestedOblique(Oblique):
     """Oblique splits with heavy noisy copies, without which nested trees fit new rows worse.
 
     The noise was chosen on digits and mice: see ``python -m benchmarks nested``.
@@ -127,13 +134,13 @@ class NestedTrees:
         self.labels = levels[:, model.predict(X)]
         self.agreement = None
         if reference_levels is not None:
-            weight, pairs = (
-                further["sample_weight"],
-                zip(reference_levels, self.labels, strict=True),
-            )
+            weight = further["sample_weight"]
             has_weight = True if weight is None else np.asarray(weight) > 0
-            masks = ((has_weight & (given >= 0), given, own) for given, own in pairs)
-            self.agreement = np.array([adjusted_rand_score(a[m], b[m]) for m, a, b in masks])
+            found = []
+            for given, own in zip(reference_levels, self.labels, strict=True):
+                counts = has_weight & (given >= 0)
+                found.append(adjusted_rand_score(given[counts], own[counts]))
+            self.agreement = np.array(found)
 
     def predict(self, X, k):
         """Return the cluster of each row at the level of k clusters: int32 array of shape (n,)."""
@@ -157,14 +164,13 @@ class NestedTrees:
             return self.model
         last, level = last_step(self.model), self.levels[k - 1]
         if k not in self._cuts:
-            tree = _relabelled(tree_of(last), level)
+            tree = _relabelled(tree_of(last), level).prune()
             self._cuts[k] = with_tree(self.model, self._X, tree, int(k), self._further)
         found, known = self._cuts[k], getattr(last, "cluster_names_", None)
         if known != self._names.get(k):  # the clusters of `model` were named since
             self._names[k] = list(known)
             parts = [np.flatnonzero(level == cluster) for cluster in range(k)]
-            names = [" + ".join(last.cluster_names_[c] for c in part) for part in parts]
-            last_step(found).name_clusters(names)
+            last_step(found).name_clusters(_names_of_unions(last, parts))
         return found
 
     def _checked(self, k):
@@ -172,6 +178,16 @@ class NestedTrees:
         if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= self.n_clusters:
             raise ValueError(f"k must be an integer from 1 to {self.n_clusters}; got {k!r}.")
         return int(k)
+
+    @cached_property
+    def divided(self):
+        """The cluster that each division divides: int array of shape (K - 1,).
+
+        Entry k - 2 is a cluster of the level of k - 1 clusters. At the level of k clusters, its
+        parts are the cluster of the same number and cluster k - 1.
+        """
+        pairs = zip(self.levels, self.levels[1:], strict=False)
+        return np.array([coarse[fine == k][0] for k, (coarse, fine) in enumerate(pairs, 1)], int)
 
     @cached_property
     def table(self):
@@ -189,10 +205,10 @@ class NestedTrees:
             line = {"k": k, "cost": last.inertia_, "cost_increase": last.cost_increase_}
             line |= {"n_leaves": last.tree_.n_leaves, "n_parameters": last.tree_.n_parameters}
             counts, divided = np.bincount(self.labels[k - 1], minlength=k), pd.NA
+            line |= {"divided": divided, "n_rows": counts[0], "n_rows_new": 0}
             if k > 1:
-                divided = int(self.levels[k - 2][self.levels[k - 1] == k - 1][0])
-            line |= {"divided": divided, "n_rows": counts[0 if k == 1 else divided]}
-            line["n_rows_new"] = counts[k - 1] if k > 1 else 0
+                divided = self.divided[k - 2]
+                line |= {"divided": divided, "n_rows": counts[divided], "n_rows_new": counts[k - 1]}
             if self.agreement is not None:
                 line["agreement"] = self.agreement[k - 1]
             lines.append(line)
@@ -206,9 +222,9 @@ class NestedTrees:
         -1 if several tests do this together.
         """
         tree = tree_of(last_step(self.model))
-        children = np.column_stack([tree.children_left, tree.children_right])
+        children = _children_of(tree)
         below = [
-            frozenset(tree.leaf_label[_leaves_below(children, i)]) for i in range(len(children))
+            frozenset(tree.leaf_label[_leaves_below(children, i)]) for i in range(tree.n_nodes)
         ]
         node_of = {}
         for node in tree.decision_nodes:
@@ -216,9 +232,8 @@ class NestedTrees:
             if not parts[0] & parts[1]:
                 node_of.setdefault(frozenset(parts), int(node))
         found = []
-        for k in range(2, self.n_clusters + 1):
-            own = int(self.levels[k - 2][self.levels[k - 1] == k - 1][0])
-            parts = [frozenset(np.flatnonzero(self.levels[k - 1] == c)) for c in (own, k - 1)]
+        for k, own in enumerate(self.divided, 1):
+            parts = [frozenset(np.flatnonzero(self.levels[k] == c)) for c in (own, k)]
             found.append(node_of.get(frozenset(parts), -1))
         return np.array(found)
 
@@ -308,7 +323,7 @@ def nested(model, X, n_clusters=None, *, form=None, sample_weight=None, embeddin
             form = FORMS[len(set(labels.tolist())) < len(labels)]
         if form == "prunings":
             group, name = leaf_of_row, "leaves"
-            children = np.column_stack([tree.children_left, tree.children_right])
+            children = _children_of(tree)
         else:
             used, group = np.unique(tree.leaf_label[leaf_of_row], return_inverse=True)
             children, name = np.full((len(used), 2), -1), "clusters"
@@ -330,7 +345,7 @@ def nested(model, X, n_clusters=None, *, form=None, sample_weight=None, embeddin
     cut = with_tree(model, X, tree.with_leaves(cluster).prune(), int(k), further)
     if hasattr(last, "cluster_names_"):
         parts = [np.unique(tree.leaf_label[cluster == c]) for c in range(k)]
-        names = [" + ".join(last.cluster_names_[label] for label in part) for part in parts]
+        names = _names_of_unions(last, parts)
         for name in {name for name in names if names.count(name) > 1}:
             for number, i in enumerate([i for i in range(k) if names[i] == name], 1):
                 names[i] = f"{name} {number}"
@@ -448,7 +463,7 @@ def _train(estimator, X, given, further):
         )
     kind = method.settings.split_kind
     if kind.finds_with_copies:
-        method = _with_settings(method, split_kind=_Held())
+        method = _with_settings(method, split_kind=_NestedOblique())
     with one_thread():
         with warnings.catch_warnings():  # of clusters without rows: an error follows
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -458,21 +473,23 @@ def _train(estimator, X, given, further):
                 f"X has only {len(rows.weight)} distinct rows; use at most as many clusters."
             )
         if given is None:
-            merges, hard = _over_levels(problem)
+            merges, over_levels = _best_hierarchy(problem)
         else:
-            merges, hard = _given(problem, given, rows.row_of_input)
+            merges, over_levels = _given_hierarchy(problem, given, rows.row_of_input)
         if plain.init == "auto" and kind.name == "oblique":
             method = _with_settings(method, start=_Dividing(merges))
-        narrow, restored = narrowed(hard)
+        narrow, restored = narrowed(over_levels)
         result = restored(method.fit_tree(narrow))
-        levels, labels, result = _numbered(problem, merges, hard, result)
+        levels, labels, result = _numbered(problem, merges, over_levels, result)
         with interrupt_warns():
             estimator._store(X, inputs, rows, numbered_like(problem, labels), result)
     return levels
 
 
-def _numbered(problem, merges, hard, result):
+def _numbered(problem, merges, over_levels, result):
     """Return the levels in the best order for a tree, and its result, with its clusters renumbered.
+
+    The tree is the result for the problem `over_levels`, and the costs are those of `problem`.
 
     Returns
     -------
@@ -480,17 +497,14 @@ def _numbered(problem, merges, hard, result):
     labels : int array of shape (n,), the new numbers of the clusters of the rows
     result : Result
     """
-    tree = result.tree
-    used, labels = np.unique(
-        tree.leaf_label[result.leaves(hard, problem.n_jobs)], return_inverse=True
-    )
+    tree, leaf_of_row = result.tree, result.leaves(over_levels, problem.n_jobs)
+    used, labels = np.unique(tree.leaf_label[leaf_of_row], return_inverse=True)
     parts = Statistics.of(problem.data, labels, problem.weight, len(used))
-    levels, _ = ordered(_among(merges, used, problem.n_clusters), parts)
+    levels, _ = ordered(_merges_among(merges, used, problem.n_clusters), parts)
     number = np.full(problem.n_clusters, -1, levels.dtype)
     number[used] = levels[-1]
-    label = np.where(tree.leaf_label < 0, -1, number[tree.leaf_label])
     levels, labels = levels[:, np.argsort(levels[-1])], levels[-1][labels]
-    return levels, labels, replace(result, tree=tree.with_leaves(label))
+    return levels, labels, replace(result, tree=_relabelled(tree, number))
 
 
 def _with_settings(method, **changes):
@@ -507,20 +521,19 @@ def _defaults(estimator, n_clusters):
     return found
 
 
-def _over_levels(problem):
+def _best_hierarchy(problem):
     """Return the merges of the best hierarchy of a k-means problem, and the problem of its levels.
 
     The levels are weighted by the inverse cost of k-means with as many clusters.
     """
     space, data, weight, k = problem.space, problem.data, problem.weight, problem.n_clusters
-    distinct = problem.n_rows
 
     def free(n):
         terms = (space, data, n, weight, problem.random_state, problem.n_jobs)
         return free_clustering(None, KMeans(), *terms)
 
     fits = [free(n) for n in range(2, k)] + [problem.free]
-    fine = [free(n).labels for n in (2 * k, 4 * k) if n <= distinct // 2]
+    fine = [free(n).labels for n in (2 * k, 4 * k) if n <= problem.n_rows // 2]
     costs = np.maximum([fit.inertia for fit in fits], _LEAST * problem.undivided_cost)
     shares = np.append(0.0, (1 / costs) / (1 / costs).sum())
     terms = ([fit.labels for fit in fits] + fine, shares, problem.random_state)
@@ -530,7 +543,7 @@ def _over_levels(problem):
     return merges, replace(problem, objective=objective, free=free_levels, reference=centers)
 
 
-def _given(problem, levels, row_of_input):
+def _given_hierarchy(problem, levels, row_of_input):
     """Return the merges of a given hierarchy, and the problem that explains its labels."""
     if row_of_input is not None:
         first = np.unique(row_of_input, return_index=True)
@@ -604,15 +617,22 @@ def _root(children):
     return int(np.setdiff1d(np.arange(len(children)), children)[0])
 
 
+def _children_of(tree):
+    """Return the children of the nodes of a tree, -1 at leaves: int array of shape (n_nodes, 2)."""
+    return np.column_stack([tree.children_left, tree.children_right])
+
+
 def _leaves_below(children, node):
     """Return the leaves of the subtree of a node."""
-    found = [node]
-    for i in found:
-        found += [child for child in children[i] if child >= 0]
-    return [i for i in found if children[i][0] < 0]
+    return [i for i in nodes_below(children, node) if children[i][0] < 0]
 
 
-def _among(merges, used, n_clusters):
+def _names_of_unions(model, parts):
+    """Return the names of unions of the clusters of a model; each part has the clusters of one."""
+    return [" + ".join(model.cluster_names_[cluster] for cluster in part) for part in parts]
+
+
+def _merges_among(merges, used, n_clusters):
     """Return the merges among some of the clusters, which are numbered anew."""
     number = dict(zip(used.tolist(), range(len(used)), strict=True))
     found = []
@@ -627,5 +647,5 @@ def _among(merges, used, n_clusters):
 
 
 def _relabelled(tree, number):
-    """Return a tree whose clusters have other numbers, without tests that this makes useless."""
-    return tree.with_leaves(np.where(tree.leaf_label < 0, -1, number[tree.leaf_label])).prune()
+    """Return a tree whose clusters have other numbers."""
+    return tree.with_leaves(np.where(tree.leaf_label < 0, -1, number[tree.leaf_label]))

@@ -69,6 +69,17 @@ def random_tree(rng, n_features=6, n_nodes=15, n_clusters=4, density=0.5):
     return Tree.from_splits(left, right, splits, threshold, label, n_features)
 
 
+def chain(n_leaves, n_clusters=None):
+    """A tree whose tests have a leaf on their right side, by default of a cluster of its own."""
+    children = np.full((2, 2 * n_leaves - 1), -1)
+    for i in range(n_leaves - 1):
+        children[:, 2 * i] = 2 * i + 2, 2 * i + 1
+    inner = children[0] >= 0
+    splits = [([i // 2 % 4], [1.0]) if is_test else None for i, is_test in enumerate(inner)]
+    labels = np.arange(2 * n_leaves - 1) // 2 % (n_clusters or n_leaves)
+    return Tree.from_splits(*children, splits, inner * 0.5, np.where(inner, -1, labels), 4)
+
+
 def tree_of(model):
     """The tree that exports show of a Tree, an estimator or a pipeline."""
     return fitted_tree_of(shown(model)[0])

@@ -56,6 +56,16 @@ class NestedMeans(Part, Objective):
         found += centers[:, -1] ** 2
         return found
 
+    def nearest(self, data, centers):
+        """Return the cluster of least cost of each row: int array of shape (n,)."""
+        found = np.empty(len(data.squared_norms), np.intp)
+
+        def use(part, own):
+            found[part] = (own + centers[:, -1] ** 2).argmin(axis=1)
+
+        data.for_distances(centers[:, :-1], use)
+        return found
+
     def update_centers(self, data, labels, weight, centers):
         """Return the centres of the unions of clusters, as one row per cluster."""
         k = len(centers)
@@ -91,12 +101,10 @@ class NestedMeans(Part, Objective):
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """A binary tree over clusters, and the clusters of each level.
+    """The clusters of each level of a binary tree, and the divisions that make them.
 
     Parameters
     ----------
-    children : int array of shape (n_nodes, 2)
-        -1 at leaves.
     leaves : int array of shape (K,)
         The node of each cluster of the last level.
     divisions : list of int
@@ -106,7 +114,6 @@ class Hierarchy:
         level belongs.
     """
 
-    children: np.ndarray
     leaves: np.ndarray
     divisions: list
     levels: np.ndarray
@@ -124,7 +131,7 @@ class Hierarchy:
 
         Parameters
         ----------
-        children : int array of shape (n_nodes, 2)
+        children : int array of shape (n_nodes, 2), -1 at leaves
         cost : float64 array of shape (n_nodes,)
             Cost of the rows of each node as one cluster.
         mass : float64 array of shape (n_nodes,)
@@ -148,16 +155,21 @@ class Hierarchy:
         levels = np.tile(np.arange(n_clusters, dtype=np.int32), (n_clusters, 1))
         for k in range(n_clusters - 1, 0, -1):
             levels[k - 1] = np.where(levels[k] == k, parents[k], levels[k])
-        return cls(children, leaves, order, levels)
+        return cls(leaves, order, levels)
+
+
+def nodes_below(children, node):
+    """Return a node and all nodes of its subtree, parents before their children: list of int."""
+    found = [node]
+    for i in found:
+        found += [child for child in children[i] if child >= 0]
+    return found
 
 
 def _order(children, cost, root):
     """Return the nodes with children, parents first, in the order of :meth:`Hierarchy.by_gain`."""
-    nodes = [root]
-    for node in nodes:
-        nodes += [child for child in children[node] if child >= 0]
     chains = {}  # per node: blocks (mean gain, nodes) of its subtree, of decreasing gain
-    for node in reversed(nodes):
+    for node in reversed(nodes_below(children, root)):
         left, right = children[node]
         if left < 0:
             chains[node] = []
@@ -178,10 +190,8 @@ def _best_pruning(children, cost, root, n_leaves):
 
     The best k leaves below a node are the best division of k between its children.
     """
-    nodes, best = [root], {}
-    for node in nodes:
-        nodes += [child for child in children[node] if child >= 0]
-    for node in reversed(nodes):
+    best = {}  # per node and number of leaves below it: the cost, and the inner nodes
+    for node in reversed(nodes_below(children, root)):
         found = {1: (cost[node], frozenset())}
         left, right = children[node]
         if left >= 0:
@@ -352,9 +362,9 @@ def _divided(X, weight, labels, n_clusters, rng):
 
 def _halved(X, weight, rows, seed):
     """Return how much 2-means saves, and the rows of one half; None if the rows are equal."""
-    data, own = _KMEANS.prepare(X[rows]), weight[rows]
     if len(rows) < 2:
         return 0.0, None
+    data, own = _KMEANS.prepare(X[rows]), weight[rows]
     model = _SklearnKMeans(2, n_init=2, random_state=seed).fit(X[rows], sample_weight=own)
     labels = model.labels_.astype(np.intp)
     if labels.min() == labels.max():
@@ -383,7 +393,7 @@ def _descended(data, weight, labels, merges, shares):
         centers = objective.centers_from(parts.sums, parts.total)
         centers[:, :-1] += data.origin
         best = value, merges, objective, labels, centers
-        labels = _nearest(objective, data, centers)
+        labels = objective.nearest(data, centers)
     return best
 
 
@@ -408,14 +418,3 @@ def ordered(merges, parts):
     levels[:, found.leaves] = found.levels
     saved = [cost[i] - cost[children[i]].sum() for i in found.divisions]
     return levels, cost[-1] - np.cumsum([0.0, *saved])
-
-
-def _nearest(objective, data, centers):
-    """Return the cluster of least cost of each row, in blocks of rows: int array of shape (n,)."""
-    found = np.empty(len(data.squared_norms), np.intp)
-
-    def use(part, own):
-        found[part] = (own + centers[:, -1] ** 2).argmin(axis=1)
-
-    data.for_distances(centers[:, :-1], use)
-    return found

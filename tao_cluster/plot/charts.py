@@ -4,7 +4,6 @@ from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from matplotlib.transforms import ScaledTranslation
@@ -12,7 +11,7 @@ from matplotlib.transforms import ScaledTranslation
 from ..columns.names import printable
 from ..inspection.palette import cluster_color
 from .boxes import name_lines
-from .style import drawable, drawn_with, make_drawable
+from .style import drawable, drawn_with, font_size, make_drawable
 
 # Fonts and their sizes are those of rcParams.
 STYLE: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True}
@@ -23,7 +22,7 @@ _PAD, _GAP = 8, 2.5  # points: from data to the edge of the axes, from a name to
 _MOST_ROOM = 0.45  # of the width of the axes for names at the ends of lines
 # An axis of costs is logarithmic if the ratio of the largest to the smallest value exceeds _FAR.
 _FAR = 20
-# Ticks of logarithmic axes: the first ones that have room. The densest are for less than a decade.
+# Ticks of logarithmic axes: the first ones that fit. The densest are for less than a decade.
 _SUBS = ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 _PAIR = ("#0072B2", "#D55E00")
 _OTHER = "0.55"
@@ -96,7 +95,7 @@ def plot_stability(table, features, title=None, width=None):
     """
     kinds = {"resample": "resamples", "seed": "seeds"}
     shown = features.head(_N_BARS)
-    height = 0.9 + 0.032 * _size() * max(len(shown), 4)
+    height = 0.9 + 0.032 * font_size() * max(len(shown), 4)
     with drawn_with(STYLE):
         axes = _panels(width, "ac\nbc", "a\nb\nc", max(height, 3.8), 3.9 + height, (1, 1.7))
         agreement, cost, usage = axes.values()
@@ -143,7 +142,7 @@ def plot_monitor(segments, indices, limits, title, width=None):
     """
     bars = indices.sort_values("psi", ascending=False, kind="stable").head(_N_BARS)
     colors = {"stable": "0.7", "watch": "#E69F00", "moved": "#C1272D"}
-    line = 0.032 * _size()
+    line = 0.032 * font_size()
     heights = [0.8 + line * n for n in (1.5 * max(len(segments), 3), max(len(bars), 5))]
     with drawn_with(STYLE):
         panels = _panels(width, "ab", "a\nb", 0.3 + max(heights), 0.3 + sum(heights), heights)
@@ -210,22 +209,17 @@ def _panels(width, wide, narrow, height_wide, height_narrow, ratios=None):
     return {name: axes[name] for name in sorted(axes)}
 
 
-def _size():
-    """Return the size of text in points."""
-    return FontProperties(size=plt.rcParams["font.size"]).get_size_in_points()
-
-
 def _head(figure, title):
     """Write the title of a figure in as many lines as it needs."""
     if title:
-        text = figure.suptitle(title, x=0.01, ha="left", size=_size(), parse_math=False)
+        text = figure.suptitle(title, x=0.01, ha="left", size=font_size(), parse_math=False)
         _wrap(text, 0.97 * figure.bbox.width)
 
 
 def _name_bars(ax, names):
     """Write a name beside each bar, from top to bottom."""
     most = 0.45 * ax.figure.get_size_inches()[0] * (ax.bbox.width / ax.figure.bbox.width) ** 0.5
-    texts = ["\n".join(name_lines(printable(str(name)), _size(), most)) for name in names]
+    texts = ["\n".join(name_lines(printable(str(name)), font_size(), most)) for name in names]
     ax.set_yticks(range(len(texts)), texts)
     for label in ax.get_yticklabels():
         label.set(parse_math=False, linespacing=0.95)
@@ -320,7 +314,7 @@ def scale_costs(*axes):
 
 
 def log_ticks(axis):
-    """Set ticks of a logarithmic axis, written without exponents, as many as have room."""
+    """Set ticks of a logarithmic axis, written without exponents, as many as fit."""
     low, high = axis.get_view_interval()
     decades = np.log10(high / low)
     gaps = [np.diff(np.log10([*subs, 10])).min() * _length(axis) / decades for subs in _SUBS]
@@ -338,14 +332,14 @@ def _length(axis):
 
 def _room(axis):
     """Return the length that the label of a tick needs, in points."""
-    return _size() * (2.6 if axis.axis_name == "x" else 1.5)
+    return font_size() * (2.6 if axis.axis_name == "x" else 1.5)
 
 
 # ---------------------------------------------------------------------- names of lines
 
 
 def legend_below(ax, handles=None):
-    """Write a legend below the axes, in as many columns as have room; it is not clipped."""
+    """Write a legend below the axes, in as many columns as fit; it is not clipped."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
     if not handles:
         return
@@ -374,7 +368,7 @@ def legend_below(ax, handles=None):
 def label_lines(ax, lines):
     """Write the name of each line right of its last point, and those of single points in a legend.
 
-    The x axis is extended so that the names have room. The legend, which is below the axes, also
+    The x axis is extended so that the names fit. The legend, which is below the axes, also
     has the names of lines for which there is no place.
     """
     lasts = {line: line.get_xydata()[~np.isnan(line.get_ydata())] for line in lines}

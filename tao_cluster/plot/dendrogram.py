@@ -141,9 +141,8 @@ class _Dendrogram:
         """Return the two columns in which a cluster differs most from all rows, two lines each."""
         lines = []
         for j in means.largest(means.deviations(c), 2):
-            lines += name_lines(
-                self.abbreviate(means.features[j].label), _SIZE, self.slot - _GAP, 1
-            )
+            name = self.abbreviate(means.features[j].label)
+            lines += name_lines(name, _SIZE, self.slot - _GAP, 1)
             lines.append(f"{means.text(j, means.mean[c, j])} ({means.text(j, means.overall[j])})")
         return lines
 
@@ -155,7 +154,7 @@ class _Dendrogram:
         """
         levels, order, pairs = self.trees.levels, [0], []
         for new, view in enumerate(self.views, 1):
-            own = int(levels[new - 1][levels[new] == new][0])
+            own = int(self.trees.divided[new - 1])
             pairs.append([own, new])
             if view:  # the part on the left side of the test is on the left
                 below = self.tree.path_matrix[:, self.tree.children_left[view.node]].nonzero()[0]
@@ -179,11 +178,8 @@ class _Dendrogram:
 
         All are in inches below the top.
         """
-        y, top, tops = (
-            _COSTS * (1 - self.cost) / ((1 - self.cost[-1]) or 1.0),
-            np.zeros(len(self.x)),
-            [],
-        )
+        y = _COSTS * (1 - self.cost) / ((1 - self.cost[-1]) or 1.0)
+        top, tops = np.zeros(len(self.x)), []
         for i, pair in enumerate(self.pairs):
             tops.append(top[min(pair)])
             y[i + 1] = max(y[i + 1], y[i] + _LEVEL, tops[-1] + self.heights[i] + 2 * _GAP)
@@ -242,9 +238,8 @@ class _Dendrogram:
         y, bar, lines, height = self.y[i + 1], self.bars[i], self.tests[i], self.heights[i]
         members = self._draw_branch(i + 1, min(self.pairs[i]), bar.mean(), self.tops[i], y)
         self._draw_line(bar, [-y, -y], 1.2, "0.3", 2)
-        width = min(
-            max((text_width(line, _SIZE) for line in lines), default=0) + 0.2, self.widths[i]
-        )
+        longest = max((text_width(line, _SIZE) for line in lines), default=0)
+        width = min(longest + 0.2, self.widths[i])
         box = self._box(bar.mean() - width / 2, height - y + 0.05, width, height)
         if self.image:
             side = self.image.width

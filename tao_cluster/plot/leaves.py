@@ -67,10 +67,8 @@ def leaf_parts(tree, rows, glyph, names, sizes):
     inset = pad * size / 72 + (0.04 if parts and not is_beside else 0.0)  # above the text, inches
     height = inset + pad * size / 72 + line * (n_lines + 1) + 0.03 * (sizes.details == FULL)
     widths = [text_width(line, own) for lines, own in labels.values() for line in lines]
-    draw, width = (
-        partial(_draw_name, labels, pad, inset),
-        0.1 - 0.05 * is_bare + _BOLD * max(widths),
-    )
+    draw = partial(_draw_name, labels, pad, inset)
+    width = 0.1 - 0.05 * is_bare + _BOLD * max(widths)
     if is_beside:
         (image,) = parts
         beside = partial(_draw_beside, image.draw, glyph.width, draw, height)
@@ -228,9 +226,8 @@ class Subtree(NamedTuple):
             line.write(ax, percent, 5.8, x=line.right, ha="right", color="0.3")
             max_width = line.width - 0.37
             name = self.names[label]
-            if (
-                text_width(name, line.smallest) > max_width
-            ):  # a short label suffices beside the colour
+            # Beside the colour, a short label is enough.
+            if text_width(name, line.smallest) > max_width:
                 name = short_name(name)
             line.write(ax, name, 6, x=line.left + 0.11, ha="left", max_width=max_width)
             line = line.part(_LINE, _LINE)
@@ -351,12 +348,8 @@ def _history(estimator, tree, image_shape):
         inset.set_ylabel("cost increase, %")
         for text in (inset.xaxis.label, inset.yaxis.label):
             text.set_fontsize(max(6.5, box.smallest) * box.scale)
-        style = {
-            "frameon": False,
-            "ncols": 2,
-            "fontsize": max(6, box.smallest) * box.scale,
-            "borderpad": 0,
-        }
+        style = {"frameon": False, "ncols": 2, "borderpad": 0}
+        style["fontsize"] = max(6, box.smallest) * box.scale
         style |= {"columnspacing": 1, "labelspacing": 0.3, "handlelength": 1.5, "borderaxespad": 0}
         place, handles = (box.left, box.bottom + _LEGEND), inset.get_legend_handles_labels()
         inset.legend(

@@ -6,6 +6,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from conftest import chain
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.font_manager import fontManager
@@ -34,17 +35,6 @@ def three_tests():
     children = [1, 3, 5, -1, -1, -1, -1], [2, 4, 6, -1, -1, -1, -1]
     labels, limits = [-1, -1, -1, 0, 1, 2, 0], [1.5, 1234.5, 0.25, 0, 0, 0, 0]
     return Tree.from_splits(*children, [*splits, None, None, None, None], limits, labels, 4)
-
-
-def chain(n_leaves):
-    """A tree in which each test has a leaf on its right side."""
-    children = np.full((2, 2 * n_leaves - 1), -1)
-    for i in range(n_leaves - 1):
-        children[:, 2 * i] = 2 * i + 2, 2 * i + 1
-    inner = children[0] >= 0
-    splits = [([i // 2 % 4], [1.0]) if is_test else None for i, is_test in enumerate(inner)]
-    labels = np.where(inner, -1, np.arange(2 * n_leaves - 1) // 2)
-    return Tree.from_splits(*children, splits, inner * 0.5, labels, 4)
 
 
 @pytest.fixture

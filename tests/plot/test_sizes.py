@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import random_tree, rest_in_sweeps
+from conftest import chain, random_tree, rest_in_sweeps
 from sklearn.datasets import load_digits, load_wine
 
 from tao_cluster import TAOClustering, Tree, describe, table_pipeline
@@ -34,17 +34,6 @@ WORDS = [
 def close_figures():
     yield
     plt.close("all")
-
-
-def chain(n_leaves):
-    """A tree in which each test has a leaf on its right side."""
-    children = np.full((2, 2 * n_leaves - 1), -1)
-    for i in range(n_leaves - 1):
-        children[:, 2 * i] = 2 * i + 2, 2 * i + 1
-    inner = children[0] >= 0
-    splits = [([i // 2 % 4], [1.0]) if is_test else None for i, is_test in enumerate(inner)]
-    labels = np.where(inner, -1, np.arange(2 * n_leaves - 1) // 2 % 5)
-    return Tree.from_splits(*children, splits, inner * 0.5, labels, 4)
 
 
 def balanced(n_leaves, n_features, rng, n_terms=1, n_clusters=26):
@@ -88,7 +77,7 @@ def tree_pictures():
         "words": (balanced(8, 15, rng, 7), texts, {"feature_names": WORDS}),
         "long names": (balanced(4, 4, rng, 3), X, {"feature_names": LONG}),
         "one leaf": (Tree.single_leaf(0, 13), wine.to_numpy(), {"feature_names": names}),
-        "depth 12": (chain(13), X, {"feature_names": ["height", "width", "age", "weight"]}),
+        "depth 12": (chain(13, 5), X, {"feature_names": ["height", "width", "age", "weight"]}),
         "26 clusters": (balanced(26, 64, rng, 6), digits, {"image_shape": (8, 8)}),
         "histograms": (balanced(3, 4, rng, 2), X, {"nodes": "projection"}),
     }
