@@ -1,10 +1,11 @@
-"""Draw the pictures of docs/start.md and of two pages of the guide.
+"""Draw the pictures of docs/start.md, also those of README and docs/index.md, and of the guide.
 
 ``python docs/pictures.py`` runs the code of these pages and saves each figure under the name that
 the page shows next, also code that is too slow for a test (``doctest: +SKIP``).
 """
 
 import doctest
+import os
 import re
 from pathlib import Path
 
@@ -12,12 +13,13 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 DOCS = Path(__file__).parent
-PAGES = {"start.md": 130, "guide/parameters.md": 80, "guide/nested.md": 110}  # dots per inch
+PAGES = {"start.md": 130, "guide/lambda.md": 80, "guide/nested.md": 110}  # dots per inch
 
 
 def main():
     """Draw the pictures of all pages."""
     mpl.use("agg")
+    os.chdir(DOCS)  # which has customers.csv
     for page, dpi in PAGES.items():
         draw(DOCS / page, dpi)
 

@@ -1,0 +1,58 @@
+"""The table of the documentation, and what the pages show of the command that fits it."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from tao_cluster.cli import main
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+FIT = "tao-cluster fit customers.csv -k 4 --split axis --max-leaves 6"
+NAMES = "Regular,Big,Bargain,Lapsed"
+
+
+def test_script_makes_the_table():
+    spec = importlib.util.spec_from_file_location("customers", DOCS / "customers.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    made = script.customers().to_csv(index=False, lineterminator="\n")
+    assert made == script.PATH.read_text(encoding="utf-8")
+
+
+def test_pages_show_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "customers.csv").write_bytes((DOCS / "customers.csv").read_bytes())
+    main(FIT.split()[1:])
+    printed = capsys.readouterr().out
+    (shown,) = (block for block in blocks(DOCS / "start.md") if FIT in block)
+    assert shows(shown.partition(f"$ {FIT}\n")[2], printed)
+    main([*FIT.split()[1:], "--names", NAMES, "--force"])
+    capsys.readouterr()
+    main(["export", "customers_tree"])
+    rules = capsys.readouterr().out
+    for page in (ROOT / "README.md", DOCS / "index.md"):
+        assert f'--names "{NAMES}"' in page.read_text(encoding="utf-8")
+        assert rules in blocks(page)
+
+
+def blocks(page):
+    """Return the blocks without a language of a page: list of str."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"^```\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def shows(block, printed):
+    """Return whether all lines of a block, of which "..." leaves out parts, are printed."""
+    parts = [re.escape(part) for part in re.split(r" ?\.\.\.\n", block)]
+    return re.match(".*?\n".join(parts), printed, flags=re.DOTALL) is not None
+
+
+@pytest.mark.parametrize(
+    ("block", "printed", "expected"),
+    [("a\n...\nc\n", "a\nb\nc\n", True), ("a 1 ...\n", "a 1  2\n", True), ("a\nb\n", "a\n", False)],
+)
+def test_parts_can_be_left_out(block, printed, expected):
+    assert shows(block, printed) == expected
