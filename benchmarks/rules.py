@@ -105,7 +105,8 @@ def figures(rules, labels, labels_new, k):
     for c in set(rules.cluster):
         own = np.flatnonzero(rules.cluster == c)
         pairs = (rules.fitted[own], labels == c), (rules.new[own], labels_new == c)
-        scores = np.array([2 * (a & b).sum(axis=1) / (a.sum(axis=1) + b.sum()) for a, b in pairs])
+        with np.errstate(invalid="ignore"):  # no new row in the rule, and none in the cluster
+            scores = np.array([2 * (a & b).sum(1) / (a.sum(1) + b.sum()) for a, b in pairs])
         best = np.argmax(scores[0])
         found[c] = (*scores[:, best], rules.uses[own[best]].sum(), 0)
     return np.array([*np.nanmean(found, axis=0), rules.seconds])
