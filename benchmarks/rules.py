@@ -4,11 +4,11 @@
     python -m benchmarks.rules --python explorer/bin/python
 
 All methods explain the same labels, those of KMeans(k, n_init=10) of the fitted half of the rows.
-The labels of new rows are those of the nearest centres. The rule of a cluster with the highest F1
-on fitted rows counts; a cluster without a rule has F1 = 0. Each leaf of a tree is a rule, and "all
-leaves" joins the leaves of a cluster by "or". Columns are those that a rule tests. The first table
-has means over the data sets with standard errors. The second one has the F1 of each data set on
-fitted and on new rows.
+TAO has objective="labels". The labels of new rows are those of the nearest centres. The rule of a
+cluster with the highest F1 on fitted rows counts; a cluster without a rule has F1 = 0. Each leaf of
+a tree is a rule, and "all leaves" joins the leaves of a cluster by "or". Columns are those that a
+rule tests. The first table has means over the data sets with standard errors. The second one has
+the F1 of each data set on fitted and on new rows.
 """
 
 import subprocess
@@ -31,11 +31,12 @@ DATA = ("iris", "wine", "breast_cancer", "digits", "mice", "anuran")
 HEADS = ("F1, fitted", "F1, new", "columns", "without a rule, %", "CPU s")
 PAPER = {"coverage_threshold": 0.8, "conciseness_threshold": 0.2, "separation_threshold": 0.3}
 EXPLORERS = {"Cluster-Explorer, defaults": {}, "Cluster-Explorer, as in its paper": PAPER}
+LABELS = {"objective": "labels", "split": "axis", "random_state": 0}
 TREES = {
-    "ExShallow, k leaves": ExShallow,
-    "TAO axis, k leaves": lambda k: TAOClustering(k, split="axis", max_leaves=k),
-    "ExKMC, 2 k leaves": lambda k: ExKMC(k, max_leaves=2 * k),
-    "TAO axis, 2 k leaves": lambda k: TAOClustering(k, split="axis", max_leaves=2 * k),
+    "ExShallow, k leaves": lambda k, free: ExShallow(k, reference=free),
+    "TAO axis, k leaves": lambda k, _: TAOClustering(k, max_leaves=k, **LABELS),
+    "ExKMC, 2 k leaves": lambda k, free: ExKMC(k, max_leaves=2 * k, reference=free),
+    "TAO axis, 2 k leaves": lambda k, _: TAOClustering(k, max_leaves=2 * k, **LABELS),
 }
 # Program of the other interpreter: a file of rows and labels, a file for the rules, the settings.
 _EXPLORE = """
@@ -82,9 +83,9 @@ def explored(python, settings, X, X_new, labels):
         return Rules(*np.load(rules).values())
 
 
-def leaves(model, X, X_new):
+def leaves(model, X, X_new, labels):
     """Fit a tree, and return its leaves as rules."""
-    tree, seconds = timed(lambda: model.fit(X).tree_)
+    tree, seconds = timed(lambda: model.fit(X, labels).tree_)
     features = np.zeros((tree.n_nodes, X.shape[1]), bool)
     features[tree.decision_nodes, tree.split_indices] = True
     uses = tree.paths(tree.leaves).toarray().astype(bool) @ features
@@ -112,13 +113,12 @@ def figures(rules, labels, labels_new, k):
     return np.array([*np.nanmean(found, axis=0), rules.seconds])
 
 
-def measured(python, X, X_new, k, seed):
+def measured(python, X, X_new, k):
     """Return {method: figures} for a split."""
     free = free_clustering(X, k)
     rules = {m: explored(python, terms, X, X_new, free.labels_) for m, terms in EXPLORERS.items()}
     for method, make in TREES.items():
-        model = make(k).set_params(reference=free, random_state=seed)
-        rules[method] = leaves(model, X, X_new)
+        rules[method] = leaves(make(k, free), X, X_new, free.labels_)
         if "2 k" in method:
             rules[f"{method}, all leaves"] = joined(rules[method], k)
     return {m: figures(each, free.labels_, free.predict(X_new), k) for m, each in rules.items()}
@@ -132,12 +132,12 @@ def main():
     options = arguments.parse_args()
     means, each = {}, {}
     with threadpool_limits(limits=1):
+        X = load("iris")[0]
         for make in TREES.values():
-            make(2).fit(np.random.default_rng(0).random((50, 3)))  # compiles
+            make(2, None).fit(X, X[:, 2] > 2)  # compiles
         for name in DATA:
             X, k, _ = load(f"{name}:{options.rows}")
-            pairs = enumerate(halves(X, 3))
-            runs = [measured(options.python, *pair, k, seed) for seed, pair in pairs]
+            runs = [measured(options.python, *pair, k) for pair in halves(X, 3)]
             for method in runs[0]:
                 mean = np.mean([run[method] for run in runs], axis=0)
                 means.setdefault(method, []).append(mean)
