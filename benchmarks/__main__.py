@@ -5,22 +5,16 @@
     python -m benchmarks new-rows --data DIR --sets folder --out OUT   # your own .npz files
     python -m benchmarks all --quick                 # small data, minutes; into build/quick
     python -m benchmarks render                      # docs/results and README from the .csv files
-    python -m benchmarks speed --before ../before    # times of two checkouts: benchmarks.versions
-    python -m benchmarks small --seeds 5             # small or seeds: benchmarks.sizes
-    python -m benchmarks n-clusters                  # criteria for k: benchmarks.n_clusters
-    python -m benchmarks nested                      # one tree for every k: benchmarks.nested
 
 A finished run is a row of OUT/TABLE.csv, or one row per tree of a path, and is not run again: an
 interrupted command continues where it stopped. To measure again, delete rows or files.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import n_clusters, nested, sizes, versions
 from benchmarks.datasets import DATA_DIR, files
 from benchmarks.evidence import readme
 from benchmarks.evidence.catalogue import OTHER_NAMES, TABLES
@@ -63,15 +57,6 @@ def parsed(arguments=None):
 
 def main(arguments=None):
     """Do what the command line asks for."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] in (["small"], ["seeds"]):
-        return sizes.main(arguments)
-    if arguments[:1] == ["n-clusters"]:
-        return n_clusters.main(arguments[1:])
-    if arguments[:1] == ["nested"]:
-        return nested.main(arguments[1:])
-    if arguments[:2] == ["speed", "--before"]:
-        return versions.main(arguments[2:])
     options = parsed(arguments)
     sets = files(options.data) if options.sets == ["folder"] else options.sets
     plan = Plan(options.seeds, options.quick, tuple(sets))
@@ -90,7 +75,6 @@ def main(arguments=None):
     render(options.out, options.quick)
     if options.out.resolve() == RESULTS:
         readme.write(RESULTS)
-    return None
 
 
 def _tell(text):

@@ -3,54 +3,36 @@
     python -m benchmarks.capped wine:10,20,40 breast_cancer:10,20,40 --seeds 5
     python -m benchmarks.capped digits:40,60 avila/3000:40
 
-prints a table row per data set and limit of parameters. A cell has the mean cost increase over the
-seeds in percent with its standard error, and in brackets the mean parameters and leaves of the
-trees. All fits make the four rounds of ``search="fast"``. "avila/3000" is 3000 rows of
-avila. With `--without-cart`, the trees with a cap do not start from a tree of CART; this shows what
-CART contributes.
+The table has one row per data set and limit of parameters. A cell has the mean cost increase over
+the seeds in percent with its standard error, and in brackets the mean parameters and leaves of the
+trees. All fits make the four rounds of ``search="fast"``. "avila/3000" is 3000 rows of avila.
 """
-
-import argparse
-from unittest import mock
 
 import numpy as np
 
 from benchmarks.datasets import load
 from benchmarks.evidence.pages.words import averaged, markdown
+from benchmarks.shared import parser
 from tao_cluster import DirectForm, TAOClustering
-from tao_cluster.optimize import settings
 
-CAPS = (1, 2, 3, None)
+CAPS = {"1 feature": 1, "2 features": 2, "3 features": 3, "no cap": None}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("names", nargs="+", metavar="NAME:SIZES", help="such as digits:40,60,100")
-    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
-    parser.add_argument("--caps", type=int, nargs="*", default=CAPS, metavar="N")
-    parser.add_argument("--without-cart", action="store_true")
-    options = parser.parse_args()
-    heads = [f"{cap} feature{'s' * (cap > 1)}" if cap else "no cap" for cap in options.caps]
+    """Print the table."""
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="+", metavar="NAME:SIZES", help="as digits:40,60,100")
+    arguments.add_argument("--seeds", type=int, default=5, help="number of seeds")
+    options = arguments.parse_args()
     lines = []
     for given in options.names:
         name, _, sizes = given.partition(":")
         X, k, _ = load(name.replace("/", ":"))
         for size in map(int, sizes.split(",")):
-            with mock.patch.object(settings, "_start", start_of(options.without_cart)):
-                cells = [cell(X, k, size, cap, options.seeds) for cap in options.caps]
             data = f"{name.split('/')[0].replace('_', ' ')}, {size}"
-            lines.append({"data, parameters": data, **dict(zip(heads, cells, strict=True))})
+            cells = {head: cell(X, k, size, cap, options.seeds) for head, cap in CAPS.items()}
+            lines.append({"data, parameters": data, **cells})
     print(markdown(lines))
-
-
-def start_of(without_cart):
-    """Return the function that builds initial trees, with a cap or as if there were none."""
-    default = settings._start
-    if not without_cart:
-        return default
-    return lambda parameters, kind, objective, is_capped, max_leaves: default(
-        parameters, kind, objective, False, max_leaves
-    )
 
 
 def cell(X, k, size, cap, n_seeds):

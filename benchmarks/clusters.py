@@ -9,14 +9,12 @@ fitted beforehand. TAO axis, ExKMC and CART have at most two leaves per cluster,
 its default settings. Seconds are CPU seconds of one thread with compiled kernels.
 """
 
-import argparse
-import time
-
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
+from benchmarks.evidence.measures import timed
 from benchmarks.evidence.pages.words import markdown
+from benchmarks.shared import free_clustering, parser
 from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow
 from tao_cluster import TAOClustering
 
@@ -49,23 +47,23 @@ METHODS = {
 
 def main():
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", choices=DATA, default="blobs")
-    parser.add_argument("--clusters", type=int, nargs="+", default=CLUSTERS)
-    parser.add_argument("--methods", choices=METHODS, nargs="+", default=list(METHODS))
-    parser.add_argument("--rows", type=int, help="default: 20 per cluster, at least 2000")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", choices=DATA, default="blobs")
+    arguments.add_argument("--clusters", type=int, nargs="+", default=CLUSTERS)
+    arguments.add_argument("--methods", choices=METHODS, nargs="+", default=list(METHODS))
+    arguments.add_argument("--rows", type=int, help="default: 20 per cluster, at least 2000")
+    options = arguments.parse_args()
     lines = []
     data = DATA[options.data]
     for method in options.methods:
         METHODS[method](5, random_state=0).fit(data(5, 300))  # compiles
     for k in options.clusters:
         X = data(k, options.rows or max(FEWEST, ROWS_PER_CLUSTER * k))
-        reference = KMeans(k, n_init=3, random_state=0).fit(X)
+        reference = free_clustering(X, k, n_init=3)
         for method in options.methods:
-            start = time.process_time()
-            model = METHODS[method](k, reference=reference, random_state=0).fit(X)
-            seconds, tree = time.process_time() - start, model.tree_
+            unfitted = METHODS[method](k, reference=reference, random_state=0)
+            model, seconds = timed(lambda unfitted=unfitted, X=X: unfitted.fit(X))
+            tree = model.tree_
             lines.append(
                 {
                     "method": method,

@@ -16,7 +16,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from tao_cluster._utils.matrices import spaced_rows
 from tao_cluster.optimize.settings import default_depth
 
-# Where NAME.npz with arrays X (and y) lie; see CONTRIBUTING.md.
+# Where NAME.npz with arrays X (and y) lie; see docs/join/data.md.
 DATA_DIR = Path(os.environ.get("TAO_CLUSTER_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 

@@ -9,7 +9,6 @@ be somewhat worse, see `ALLOWED`. Work is counted, not timed: trees looked at ("
 nodes, steps of the node solver, and the values of X that these steps look at.
 """
 
-import argparse
 import json
 import platform
 from dataclasses import dataclass, field
@@ -17,10 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from benchmarks.datasets import load
+from benchmarks.shared import free_clustering, parser
 from greedy import IMM, ExGreedy, ExKMC, ExShallow
 from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.solvers import Newton
@@ -95,8 +94,7 @@ def measure(name):
     X, k, _ = load(data)
     model = make()
     with threadpool_limits(limits=1):
-        reference = KMeans(k, n_init=10, random_state=0).fit(X)
-        model.set_params(n_clusters=k, reference=reference.cluster_centers_).fit(X)
+        model.set_params(n_clusters=k, reference=free_clustering(X, k).cluster_centers_).fit(X)
     tree = model.tree_
     found = {
         "cost": float(f"{model.cost_increase_:.9g}"),
@@ -144,9 +142,9 @@ def faults(found, before, is_exact):
 
 def main():
     """Print figures beside those that are kept, or keep them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--write", action="store_true")
+    options = arguments.parse_args()
     here, store = platform_key(), kept()
     before = store.get(here, {})
     found = {}

@@ -8,16 +8,15 @@ as means over random splits with standard errors. "TAO axis" starts from CART wi
 least error on a fifth of the fitted rows. In brackets are the mean leaves and parameters.
 """
 
-import argparse
-import warnings
-
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.datasets import DATA_DIR
+from benchmarks.evidence.measures import timed
 from benchmarks.evidence.pages.words import averaged, markdown
+from benchmarks.shared import parser
 from tao_cluster import TAOClustering
 from tao_cluster.initial_trees.cart import from_sklearn
 
@@ -49,10 +48,11 @@ def methods(n_leaves):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("names", nargs="+", choices=LEAVES)
-    parser.add_argument("--splits", type=int, default=5, help="number of random splits")
-    options = parser.parse_args()
+    """Print the table."""
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="+", choices=LEAVES)
+    arguments.add_argument("--splits", type=int, default=5, help="number of random splits")
+    options = arguments.parse_args()
     lines = []
     for name in options.names:
         X, y = load(name)
@@ -81,9 +81,7 @@ def measured(X, y, method, n_leaves, split):
     """
     X_fitted, X_new, y_fitted, y_new = train_test_split(X, y, test_size=1 / 3, random_state=split)
     model = methods(n_leaves)[method]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # goals of no error, rare labels without a leaf
-        model.fit(X_fitted, y_fitted)
+    timed(lambda: model.fit(X_fitted, y_fitted))  # without its warnings of lost labels
     tree = from_sklearn(model) if method == "CART" else model.tree_
     fitted, new = (
         100 * np.mean(model.predict(rows) == labels)

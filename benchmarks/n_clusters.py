@@ -1,7 +1,7 @@
 """How many clusters: criteria on generated data, 20 sets with clusters and 10 without.
 
-    python -m benchmarks n-clusters
-    python -m benchmarks n-clusters --draws 5 6 --verbose
+    python -m benchmarks.n_clusters
+    python -m benchmarks.n_clusters --draws 5 6 --verbose
 
 A set with clusters has 2 to 10 of them, 2 to 50 columns and 300 to 2000 rows. The nearest centres
 are 4 to 6.5 standard deviations apart. The clusters are spherical, or they have unequal sizes,
@@ -13,15 +13,14 @@ Each criterion chooses from 2 to 12 clusters of k-means, or 1 if it can. Printed
 the sets with clusters it finds their number, and for how many of the others it finds 1.
 """
 
-import argparse
 import sys
 import warnings
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from benchmarks.evidence.pages.words import markdown
+from benchmarks.shared import free_clustering, parser
 from tao_cluster import choose_n_clusters
 
 NUMBERS = range(2, 13)
@@ -98,7 +97,7 @@ def draw(seed):
 
 def chosen(X, seed):
     """Return the number of clusters that each criterion chooses: dict."""
-    fits = [KMeans(k, n_init=10, random_state=seed).fit(X) for k in (1, *NUMBERS)]
+    fits = [free_clustering(X, k, seed) for k in (1, *NUMBERS)]
     costs = np.array([fit.inertia_ for fit in fits])
     silhouettes = [silhouette_score(X, fit.labels_) for fit in fits[1:]]
     best = int(NUMBERS[np.argmax(silhouettes)])
@@ -121,10 +120,7 @@ def _gap(X, costs, seed):
     rotated = X @ axes.T
     low, high = rotated.min(axis=0), rotated.max(axis=0)
     logs = [
-        [
-            np.log(KMeans(k, n_init=1, random_state=seed).fit(reference).inertia_)
-            for k in (1, *NUMBERS)
-        ]
+        [np.log(free_clustering(reference, k, seed, 1).inertia_) for k in (1, *NUMBERS)]
         for reference in (rng.uniform(low, high, X.shape) for _ in range(_N_REFERENCES))
     ]
     gap = np.mean(logs, axis=0) - np.log(costs)
@@ -141,14 +137,10 @@ def _elbow(costs):
 
 def main(arguments=None):
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks n-clusters",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--draws", type=int, nargs="+", default=[11, 12], help="seeds")
-    parser.add_argument("--verbose", action="store_true", help="print each set")
-    options = parser.parse_args(arguments)
+    command = parser(__doc__)
+    command.add_argument("--draws", type=int, nargs="+", default=[11, 12], help="seeds")
+    command.add_argument("--verbose", action="store_true", help="print each set")
+    options = command.parse_args(arguments)
     counts = {}
     warnings.simplefilter("ignore")
     for place, seed in enumerate(options.draws):
@@ -170,3 +162,7 @@ def main(arguments=None):
         for name, hits in counts.items()
     ]
     print(markdown(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
 """One clustering for every number of clusters: cost over k-means, on fitted and on new rows.
 
-    python -m benchmarks nested
-    python -m benchmarks nested wine olive --seeds 2 --rows 600 --methods oblique merged bisecting
+    python -m benchmarks.nested
+    python -m benchmarks.nested wine olive --seeds 2 --rows 600 --methods oblique merged bisecting
 
 For each data set and seed, half of the rows are fitted and the others are new. For k = 2 to 10, the
 cost of a clustering with centres of the fitted rows is compared with that of KMeans(k, n_init=10)
@@ -15,18 +15,16 @@ at most 10 (k - 1) parameters; "bisecting" and "ward" have no tree (new rows go 
 centre); "divclust" is DIVCLUS-T, with as many leaves as clusters.
 """
 
-import argparse
-import sys
 import warnings
-from collections import defaultdict
 
 import numpy as np
-from sklearn.cluster import AgglomerativeClustering, BisectingKMeans, KMeans
+from sklearn.cluster import AgglomerativeClustering, BisectingKMeans
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import scale
 
 from benchmarks.datasets import R_TABLES, load
 from benchmarks.evidence.pages.words import averaged, markdown
+from benchmarks.shared import free_clustering, halves, parser
 from greedy import DIVCLUST
 from tao_cluster import TAOClustering, fit_nested, nested
 
@@ -38,6 +36,7 @@ PAIRS = (
     ("oblique", "merged"),
     ("axis", "divclust"),
 )
+COLUMNS = ("fitted", "new", "largest k, fitted", "largest k, new", "parameters")
 
 
 def of_trees(trees, new):
@@ -45,6 +44,14 @@ def of_trees(trees, new):
     own = trees.levels[:, trees.model.predict(new)]
     pairs = {k: (trees.labels[k - 1], own[k - 1]) for k in range(2, trees.n_clusters + 1)}
     return pairs, trees.model.tree_.n_parameters
+
+
+def of_models(make, seen, new):
+    """Return the same for a model of each k, fitted to the rows."""
+    models = {k: make(k).fit(seen) for k in NUMBERS}
+    tree = getattr(models[K], "tree_", None)
+    pairs = {k: (model.labels_, model.predict(new)) for k, model in models.items()}
+    return pairs, tree.n_parameters if tree else 0
 
 
 def oblique(seen, new, seed):
@@ -65,19 +72,18 @@ def merged(seen, new, seed):
 
 def separate(seen, new, seed):
     """Fit a tree for each k, which are not nested."""
-    models = {k: TAOClustering(k, max_parameters=10 * (k - 1), random_state=seed) for k in NUMBERS}
-    pairs = {k: (model.fit(seen).labels_, model.predict(new)) for k, model in models.items()}
-    return pairs, models[K].tree_.n_parameters
+    options = {"random_state": seed}
+    return of_models(lambda k: TAOClustering(k, max_parameters=10 * (k - 1), **options), seen, new)
 
 
 def bisecting(seen, new, seed):
     """Divide clusters in two, without a tree of tests."""
-    models = {k: BisectingKMeans(k, n_init=10, random_state=seed).fit(seen) for k in NUMBERS}
-    return {k: (model.labels_, model.predict(new)) for k, model in models.items()}, 0
+    return of_models(lambda k: BisectingKMeans(k, n_init=10, random_state=seed), seen, new)
 
 
 def ward(seen, new, seed):
     """Merge clusters, without a tree of tests."""
+    del seed
     pairs = {}
     for k in NUMBERS:
         labels = AgglomerativeClustering(k).fit_predict(seen)
@@ -88,9 +94,7 @@ def ward(seen, new, seed):
 
 def divclust(seen, new, seed):
     """Divide by the best test of one column."""
-    models = {k: DIVCLUST(k, random_state=seed).fit(seen) for k in NUMBERS}
-    pairs = {k: (model.labels_, model.predict(new)) for k, model in models.items()}
-    return pairs, models[K].tree_.n_parameters
+    return of_models(lambda k: DIVCLUST(k, random_state=seed), seen, new)
 
 
 METHODS = {
@@ -105,69 +109,52 @@ def costs(seen, new, labels, of_new, k):
     return np.array([((rows - means[own]) ** 2).sum() for rows, own in pairs])
 
 
-def halves(name, seed, n_rows):
-    """Return fitted and new rows, in standard deviations."""
-    X = StandardScaler().fit_transform(load(name)[0])
-    X = X[np.random.RandomState(seed).permutation(len(X))[:n_rows]]
-    return X[::2], X[1::2]
-
-
-def measured(name, seed, options):
-    """Return {method: (mean and maximum over k on fitted and on new rows, parameters)}."""
-    seen, new = halves(name, seed, options.rows)
+def measured(methods, seen, new, seed):
+    """Return an array (methods, columns): means and maxima over k, and parameters."""
     free = {}
     for k in NUMBERS:
-        model = KMeans(k, n_init=options.starts, random_state=seed).fit(seen)
+        model = free_clustering(seen, k, seed)
         free[k] = costs(seen, new, model.labels_, model.predict(new), k)
-    found = {}
-    for method in options.methods:
+    found = []
+    for method in methods:
         pairs, n_parameters = METHODS[method](seen, new, seed)
         above = [100 * (costs(seen, new, *pair, k) / free[k] - 1) for k, pair in pairs.items()]
-        found[method] = np.array([*np.mean(above, axis=0), *np.max(above, axis=0), n_parameters])
-    return found
+        found.append([*np.mean(above, axis=0), *np.max(above, axis=0), n_parameters])
+    return np.array(found)
 
 
 def main(arguments=None):
-    """Print the table."""
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks nested",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("names", nargs="*", default=list(R_TABLES), help="data sets")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=1500, help="at most, fitted and new")
-    parser.add_argument("--starts", type=int, default=10, help="of k-means")
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    options = parser.parse_args(arguments)
+    """Print the table, and how often methods cost less than others."""
+    command = parser(__doc__)
+    command.add_argument("names", nargs="*", default=list(R_TABLES), help="data sets")
+    command.add_argument("--seeds", type=int, default=5)
+    command.add_argument("--rows", type=int, default=750, help="at most, fitted and new")
+    command.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    options = command.parse_args(arguments)
     warnings.simplefilter("ignore")
-    lines, means = [], defaultdict(list)
+    lines, means = [], []
     for name in options.names:
-        runs = [measured(name, seed, options) for seed in range(options.seeds)]
-        for method in options.methods:
-            mean = np.mean([run[method] for run in runs], axis=0)
-            means[method].append(mean)
-            texts = [f"{value:.2f}" for value in mean[:4]] + [f"{mean[4]:.0f}"]
-            lines.append(_line(name, method, texts))
-            print(lines[-1], file=sys.stderr, flush=True)
-    for method, values in means.items():
-        texts = [averaged(column) for column in np.transpose(values)]
-        lines.append(_line("mean", method, texts))
+        pairs = halves(scale(load(name)[0]), options.seeds, options.rows)
+        runs = [measured(options.methods, *pair, seed) for seed, pair in enumerate(pairs)]
+        means.append(np.mean(runs, axis=0))
+        for method, row in zip(options.methods, means[-1], strict=True):
+            lines.append(_line(name, method, (f"{value:.2f}" for value in row)))
+    means = dict(zip(options.methods, np.moveaxis(means, 1, 0), strict=True))
+    for method, rows in means.items():
+        lines.append(_line("mean", method, map(averaged, rows.T)))
     print(markdown(lines))
-    pairs = [pair for pair in PAIRS if set(pair) <= set(means)]
-    wins = [
-        {"method": one, "costs less than": other}
-        | {
-            f"{rows} rows": f"{np.sum(difference < 0)} of {len(difference)}"
-            for rows, difference in zip(
-                ("fitted", "new"), np.subtract(means[one], means[other]).T[:2], strict=True
-            )
-        }
-        for one, other in pairs
-    ]
-    print("\n" + markdown(wins))
+    wins = []
+    for one, other in PAIRS:
+        if {one, other} <= set(means):
+            lower = (means[one] < means[other]).sum(axis=0)
+            counts = {f"{COLUMNS[i]} rows": f"{lower[i]} of {len(options.names)}" for i in (0, 1)}
+            wins.append({"method": one, "costs less than": other, **counts})
+    print("\n" + markdown(wins) if wins else "")
 
 
 def _line(name, method, texts):
-    columns = "fitted", "new", "largest k, fitted", "largest k, new", "parameters"
-    return {"data": name, "method": method} | dict(zip(columns, texts, strict=True))
+    return {"data": name, "method": method} | dict(zip(COLUMNS, texts, strict=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -9,27 +9,20 @@ after a change of the strength by 10 % (LIBLINEAR always starts cold). "excess" 
 which the objective exceeds LIBLINEAR's at eps 1e-6. Newton stops at a certified gap of 1e-3.
 """
 
-import argparse
 import time
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.cluster import KMeans
-from sklearn.feature_extraction.text import TfidfTransformer
 from threadpoolctl import threadpool_limits
 
-from benchmarks.datasets import DATA_DIR, load
+from benchmarks.datasets import load
+from benchmarks.shared import free_clustering, parser
 from tao_cluster.solvers import Liblinear, Newton, NodeProblem
 
 
 def problem(name):
     """X and whether a row belongs to the first half of the clusters of k-means."""
-    if name.startswith("newsgroups"):
-        X, k = TfidfTransformer().fit_transform(sp.load_npz(DATA_DIR / f"{name}.npz")), 20
-    else:
-        X, k, _ = load(name)
-    labels = KMeans(k, n_init=1, random_state=0).fit(X).labels_
-    return X, labels < k / 2
+    X, k, _ = load(name)
+    return X, free_clustering(X, k, n_init=1).labels_ < k / 2
 
 
 def objective(split, X, goes_right, strength):
@@ -48,12 +41,12 @@ def timed(solver, *arguments):
 
 def main():
     """Print one line a size and strength."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("name")
-    parser.add_argument("--rows", type=int, nargs="+", default=[None])
-    parser.add_argument("--strengths", type=float, nargs="+", default=[1000, 100, 10, 1])
-    parser.add_argument("--eps", type=float, default=1e-3, help="of LIBLINEAR")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("name")
+    arguments.add_argument("--rows", type=int, nargs="+", default=[None])
+    arguments.add_argument("--strengths", type=float, nargs="+", default=[1000, 100, 10, 1])
+    arguments.add_argument("--eps", type=float, default=1e-3, help="of LIBLINEAR")
+    options = arguments.parse_args()
     X, goes_right = problem(options.name)
     rng = np.random.default_rng(0)
     print(f"{options.name} {X.shape}; Newton / LIBLINEAR at eps {options.eps:g}")
@@ -78,14 +71,10 @@ def main():
                     _, moved = timed(solver, rows, target, weight, 1.1 * strength, split)
                     excess = objective(split, X[:n_rows], target, strength) / least - 1
                     cells.append((len(split.indices), excess, cold, flip, moved))
-                formats = ("{:d}", "{:.0e}", "{:.3f}", "{:.3f}", "{:.3f}")
-                pairs = (
-                    f"{form.format(a)} / {form.format(b)}"
-                    for form, a, b in zip(formats, *cells, strict=True)
-                )
-                print(
-                    f"{n_rows:6d} {strength:8g} " + " ".join(f"{p:>14s}" for p in pairs), flush=True
-                )
+                formats = ("d", ".0e", ".3f", ".3f", ".3f")
+                pairs = (f"{a:{f}} / {b:{f}}" for f, a, b in zip(formats, *cells, strict=True))
+                line = " ".join(f"{pair:>14s}" for pair in pairs)
+                print(f"{n_rows:6d} {strength:8g} {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ This program runs the commands one after another and replaces the lines between 
 A Markdown table stays a table, and any other output becomes a block of code.
 """
 
-import argparse
 import re
 import shlex
 import subprocess
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.evidence.provenance import provenance
+from benchmarks.shared import parser
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"<!-- output: (.+?) -->\n(.*?)<!-- end of output -->", flags=re.DOTALL)
@@ -76,10 +76,10 @@ def printed_by(command):
 
 def main():
     """Run the commands of the pages that the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pages", nargs="*", type=Path, help="default: all pages with commands")
-    parser.add_argument("--only", default="", help="commands that have this part")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("pages", nargs="*", type=Path, help="default: all pages with commands")
+    arguments.add_argument("--only", default="", help="commands that have this part")
+    options = arguments.parse_args()
     n_run = 0
     for path in options.pages or sorted(Path(ROOT, "docs").rglob("*.md")):
         for command, _ in outputs(path.read_text(encoding="utf-8")):
@@ -89,7 +89,7 @@ def main():
                 path.write_text(with_output(page, command, printed), encoding="utf-8")
                 n_run += 1
     if n_run == 0:
-        parser.error("No page has such a command.")
+        arguments.error("No page has such a command.")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,11 @@
-"""Peak memory and seconds of fits with the defaults, in multiples of X, which is not counted.
+"""Peak memory of a fit in addition to X, in multiples of X.
 
     python -m benchmarks.peaks
-    python -m benchmarks.peaks --only sparse --rows 5000 --columns 2000
-    python -m benchmarks.peaks --only oblique-float32 --holders 12
-    python -m benchmarks.peaks --only sparse --jobs 2
+    python -m benchmarks.peaks --only sparse --rows 5000 --columns 2000 --jobs 2
 
-Every fit has a fresh process (Linux). X is there before, and a small fit of the same kind has
-compiled the kernels and loaded the libraries; the free clustering is part of the fit. What counts
-is how far the resident memory of the process grows. Dense data are blobs that overlap, sparse ones
-rows of some words each out of topics, of norm 1, their bytes those of the CSR matrix. --holders
-lists the lines that hold most when numpy's memory is at its largest.
+All fits are those of TAOClustering with its defaults, apart from the split and the objective. Dense
+rows are 200 000 x 50, sparse ones 50 000 x 20 000 with 100 words per row. Each fit has a process of
+its own, in which a small fit compiles the kernels first (Linux).
 """
 
 import argparse
@@ -19,34 +15,40 @@ import time
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.datasets import make_blobs
 from sklearn.preprocessing import normalize
 
-from benchmarks.memory import blobs, largest_holders
-from benchmarks.path import peak, reset_peak
-from benchmarks.processes import in_new_process
+from benchmarks.evidence.pages.words import markdown
+from benchmarks.shared import in_new_process, parser, peak, reset_peak
 from tao_cluster import DirectForm, TAOClustering
 
-DENSE, SPARSE = (200_000, 50), (50_000, 20_000)
-_SMALL = 2000
-_WORDS = 100  # of a row
-_TOPICS = 20
+_SMALL = 2000  # rows of the fit that compiles
+_WORDS, _TOPICS = 100, 20  # words per row
 
 
-def words(n_rows, n_columns, seed=0):
+def words(n_rows, n_columns):
     """Rows of words, half of them of a topic's own tenth of all: CSR matrix, float64, norm 1."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     topic = rng.integers(_TOPICS, size=n_rows)
-    anywhere = (n_columns * rng.random((n_rows, _WORDS)) ** 2).astype(np.int32)
+    columns = (n_columns * rng.random((n_rows, _WORDS)) ** 2).astype(np.int32)
     tenth = n_columns // 10
     own = (tenth * rng.random((n_rows, _WORDS // 2)) ** 2).astype(np.int32)
-    own += (topic[:, None] * 7919 % (n_columns - tenth)).astype(np.int32)
-    anywhere[:, : _WORDS // 2] = own
+    columns[:, : _WORDS // 2] = own + topic[:, None] * 7919 % (n_columns - tenth)
     indptr = np.arange(0, n_rows * _WORDS + 1, _WORDS, dtype=np.int32)
-    X = sp.csr_matrix(
-        (np.ones(n_rows * _WORDS), anywhere.ravel(), indptr), shape=(n_rows, n_columns)
-    )
+    values = np.ones(n_rows * _WORDS)
+    X = sp.csr_matrix((values, columns.ravel(), indptr), shape=(n_rows, n_columns))
     X.sum_duplicates()
     return normalize(X, copy=False)
+
+
+def dense(dtype):
+    """Function of a shape that makes blobs, several per cluster, of a type."""
+
+    def blobs(*shape):
+        X, _ = make_blobs(*shape, centers=40, center_box=(-3.5, 3.5), random_state=0)
+        return X.astype(dtype, copy=False)
+
+    return blobs
 
 
 def size_of(X):
@@ -54,12 +56,8 @@ def size_of(X):
     return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes
 
 
-def dense(dtype):
-    """Function of a shape that makes dense data of a type."""
-    return lambda *shape: blobs(*shape, n_clusters=8).astype(dtype, copy=False)
-
-
 # Name to the data, their shape and what is not a default.
+DENSE, SPARSE = (200_000, 50), (50_000, 20_000)
 CASES = {
     "oblique-float64": (dense(np.float64), DENSE, {}),
     "axis-float64": (dense(np.float64), DENSE, {"split": "axis"}),
@@ -71,67 +69,53 @@ CASES = {
 }
 
 
-def measure(name, rows, columns, n_holders, n_jobs=1):
+def measure(name, rows=None, columns=None, n_jobs=1):
     """Sizes and seconds of one fit, in this process: a dict."""
     make, shape, parameters = CASES[name]
     X = make(rows or shape[0], columns or shape[1])
     model = TAOClustering(random_state=0, n_jobs=n_jobs, **parameters)
-    # In proportion, so that a sample finds the small tree, too, where one finds the large one.
-    small = X[:_SMALL]
-    TAOClustering(
-        random_state=0, n_jobs=n_jobs, algorithm=DirectForm(max_rows=_SMALL // 2), **parameters
-    ).fit(small)
-    del small
-    ctypes.CDLL(None).malloc_trim(0)  # what is free already would be used first
+    # The small fit uses a sample, too, so that all kernels are compiled.
+    sampled = TAOClustering(**model.get_params(deep=False))
+    sampled.set_params(algorithm=DirectForm(max_rows=_SMALL // 2)).fit(X[:_SMALL])
+    ctypes.CDLL(None).malloc_trim(0)  # otherwise memory that is free already is used first
     reset_peak()
     before, start = peak(), time.perf_counter()
     model.fit(X)
-    found = {
+    return {
         "seconds": time.perf_counter() - start,
         "bytes": size_of(X),
         "grown": peak() - before,
         "cost": model.cost_increase_,
         "parameters": model.tree_.n_parameters,
-        "leaves": model.tree_.n_leaves,
     }
-    if n_holders:
-        most, found["holders"] = largest_holders(lambda: model.fit(X), n_holders)
-        found["holders"].insert(0, f"{most / 1e6:8.1f} MB at the most, of which:")
-    return found
 
 
 def main():
     """Print a line for each case."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="part of the names of the cases")
-    parser.add_argument("--rows", type=int)
-    parser.add_argument("--columns", type=int)
-    parser.add_argument("--holders", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=1, help="threads")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--only", default="", help="part of the names of the cases")
+    arguments.add_argument("--rows", type=int)
+    arguments.add_argument("--columns", type=int)
+    arguments.add_argument("--jobs", type=int, default=1, help="threads")
+    arguments.add_argument("--measure", type=json.loads, help=argparse.SUPPRESS)
+    options = arguments.parse_args()
     if options.measure:
-        print(json.dumps(measure(**json.loads(options.measure))))
+        print(json.dumps(measure(**options.measure)))
         return
-    print(f"{'case':18s}{'X MB':>7s}{'peak / X':>10s}{'seconds':>9s}  cost %  parameters  leaves")
-    for name in CASES:
-        if options.only not in name:
-            continue
-        found = in_new_process(
-            "benchmarks.peaks",
-            name=name,
-            rows=options.rows,
-            columns=options.columns,
-            n_holders=options.holders,
-            n_jobs=options.jobs,
+    lines, terms = [], {"rows": options.rows, "columns": options.columns, "n_jobs": options.jobs}
+    for name in filter(lambda case: options.only in case, CASES):
+        found = in_new_process("benchmarks.peaks", name=name, **terms)
+        lines.append(
+            {
+                "case": name,
+                "X, MB": f"{found['bytes'] / 1e6:.0f}",
+                "peak / X": f"{found['grown'] / found['bytes']:.2f}",
+                "seconds": f"{found['seconds']:.1f}",
+                "cost increase, %": f"{found['cost']:.2f}",
+                "parameters": found["parameters"],
+            }
         )
-        print(
-            f"{name:18s}{found['bytes'] / 1e6:7.0f}{found['grown'] / found['bytes']:10.2f}"
-            f"{found['seconds']:9.1f}{found['cost']:8.3f}{found['parameters']:12d}"
-            f"{found['leaves']:8d}",
-            flush=True,
-        )
-        print(*found.get("holders", ()), sep="\n", end="\n" if options.holders else "", flush=True)
+    print(markdown(lines))
 
 
 if __name__ == "__main__":

@@ -1,29 +1,25 @@
-"""The pictures of trees in docs/images/: digits, Fashion-MNIST, newsgroups and wine.
+"""The pictures of the trees of digits and newsgroups in docs/images/.
 
-    python -m benchmarks.pictures                    # all, two minutes
-    python -m benchmarks.pictures digits wine
+    python -m benchmarks.pictures             # both, a minute
+    python -m benchmarks.pictures digits
 
-Fashion-MNIST and newsgroups need their files, see benchmarks/datasets.py.
+Newsgroups needs its files, see docs/join/data.md.
 """
 
-import argparse
 import io
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
-from sklearn.datasets import load_digits, load_wine
-from sklearn.preprocessing import StandardScaler
+from sklearn.datasets import load_digits
 
-from benchmarks.datasets import DATA_DIR, load, load_text
+from benchmarks.datasets import DATA_DIR, load_text
+from benchmarks.shared import parser
 from tao_cluster import TAOClustering, tao_path
 from tao_cluster.plot import Words, plot_tree
 
 DOCS = Path(__file__).parents[1] / "docs" / "images"
-FASHION = ("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker")
-FASHION += ("Bag", "Ankle boot")
-FASHION_ROWS = 10_000
 
 
 def digits():
@@ -32,25 +28,6 @@ def digits():
     X = data.data / 16
     model = TAOClustering(10, lambda_=8, depth=5, random_state=0).fit(X)
     return _draw("digits", model, X, y=data.target, image_shape=(8, 8), panels=("mask", "centers"))
-
-
-def fashion_mnist():
-    """Clothes and shoes: a sample of the rows, sparse hyperplanes."""
-    X, n_clusters, _ = load("fashion_mnist")
-    with np.load(DATA_DIR / "fashion_mnist.npz") as file:
-        y = file["y"]
-    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:FASHION_ROWS])
-    X, y = X[rows], y[rows]
-    model = TAOClustering(n_clusters, lambda_=100, depth=4, init="bisecting", random_state=0).fit(X)
-    return _draw(
-        "Fashion-MNIST",
-        model,
-        X,
-        y=y,
-        class_names=FASHION,
-        image_shape=(28, 28),
-        panels=("mask", "centers"),
-    )
 
 
 def newsgroups():
@@ -65,22 +42,7 @@ def newsgroups():
     return _draw("20 newsgroups", model, X, y=y, class_names=names, dpi=110, **words)
 
 
-def wine():
-    """Tests of a few measurements, as bars."""
-    data = load_wine()
-    X = StandardScaler().fit_transform(data.data)
-    names = [name.split("_of_diluted")[0].replace("_", " ") for name in data.feature_names]
-    model = TAOClustering(3, lambda_=4, depth=3, random_state=0).fit(X)
-    cultivars = [f"cultivar {i}" for i in (1, 2, 3)]
-    return _draw("wine", model, X, y=data.target, class_names=cultivars, feature_names=names)
-
-
-PICTURES = {
-    "digits": digits,
-    "fashion_mnist": fashion_mnist,
-    "newsgroups": newsgroups,
-    "wine": wine,
-}
+PICTURES = {"digits": digits, "newsgroups": newsgroups}
 
 
 def _newsgroups(name="newsgroups_a1"):
@@ -112,12 +74,10 @@ def _draw(name, model, X, *, dpi=140, **options):
 
 def main():
     """Write the pictures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
-    parser.add_argument("--out", type=Path, default=DOCS, help="directory (default docs/images/)")
-    options = parser.parse_args()
-    for name in options.names or PICTURES:
-        path = options.out / f"{name}_tree.png"
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="*", metavar="NAME", default=PICTURES)
+    for name in arguments.parse_args().names:
+        path = DOCS / f"{name}_tree.png"
         path.write_bytes(PICTURES[name]())
         print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
 

@@ -7,10 +7,9 @@ prints a table with one line per data set and model: the mean agreement of pairs
 out, and the range of leaves and parameters of the trees of resamples.
 """
 
-import argparse
-
 from benchmarks.datasets import load
 from benchmarks.evidence.pages.words import markdown, number
+from benchmarks.shared import parser
 from greedy import ExShallow
 from tao_cluster import TAOClustering, stability
 
@@ -29,10 +28,10 @@ def models(k, n_leaves):
 
 def main():
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="+", choices=LEAVES)
-    parser.add_argument("--n", type=int, default=20, help="number of resamples, and of seeds")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="+", choices=LEAVES)
+    arguments.add_argument("--n", type=int, default=20, help="number of resamples, and of seeds")
+    options = arguments.parse_args()
     lines = []
     for name in options.names:
         X, k, _ = load(name)

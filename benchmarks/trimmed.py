@@ -11,12 +11,10 @@ that are left out count with the distance to their nearest centre. New rows are 
 groups, and 600 far ones, of which the table has the share that the tree leaves out.
 """
 
-import argparse
-
 import numpy as np
-from sklearn.cluster import KMeans
 
 from benchmarks.evidence.pages.words import averaged, markdown
+from benchmarks.shared import free_clustering, parser
 from tao_cluster import TAOClustering
 from tao_cluster.measures import weighted_average_explanation_size
 from tao_cluster.objectives import Trimmed
@@ -25,9 +23,10 @@ SHARES, N_CLUSTERS = (0.0, 0.05, 0.10), 4
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--seeds", type=int, default=10, help="number of data sets")
-    options = parser.parse_args()
+    """Print the table."""
+    arguments = parser(__doc__)
+    arguments.add_argument("--seeds", type=int, default=10, help="number of data sets")
+    options = arguments.parse_args()
     lines = []
     for split in ("oblique", "axis"):
         for share in SHARES:
@@ -35,11 +34,11 @@ def main():
                 if share == 0 and name == "trimmed":
                     continue
                 rows = np.array([measured(fit, split, share, s) for s in range(options.seeds)]).T
-                cells = [averaged(row) for row in rows]
-                way = f"{split}, {name if share else 'all rows'}"
-                lines.append(
-                    {"tree": way, "share": f"{share:.0%}"} | dict(zip(HEADS, cells, strict=True))
-                )
+                line = {
+                    "tree": f"{split}, {name if share else 'all rows'}",
+                    "share": f"{share:.0%}",
+                }
+                lines.append(line | dict(zip(HEADS, map(averaged, rows), strict=True)))
     print(markdown(lines))
 
 
@@ -66,15 +65,13 @@ def rows_of(seed):
 
 def trimmed(X, split, share, seed):
     """Fit a tree that may leave out rows."""
-    model = TAOClustering(
-        N_CLUSTERS, objective=Trimmed("kmeans", share=share), split=split, random_state=seed
-    )
-    return model.fit(X)
+    objective = Trimmed("kmeans", share=share)
+    return TAOClustering(N_CLUSTERS, objective=objective, split=split, random_state=seed).fit(X)
 
 
 def removed_first(X, split, share, seed):
     """Fit an ordinary tree to the rows that are nearest to the centres of k-means."""
-    distance = KMeans(N_CLUSTERS, n_init=10, random_state=seed).fit_transform(X).min(axis=1)
+    distance = free_clustering(X, N_CLUSTERS, seed).transform(X).min(axis=1)
     kept = np.sort(np.argsort(distance, kind="stable")[: len(X) - round(share * len(X))])
     return TAOClustering(N_CLUSTERS, split=split, random_state=seed).fit(X[kept])
 

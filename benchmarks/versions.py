@@ -21,42 +21,36 @@ better. `--changed` are parameters of TAOClustering for the second version only,
 the effect of a setting is measured.
 """
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
-import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import scale
+
+from benchmarks.datasets import DATA_DIR, load
+from benchmarks.evidence.pages.words import averaged
+from benchmarks.shared import free_clustering, halves, parser
 
 _HERE = Path(__file__).parents[1]
 _MOST_ROWS = 3000  # fitted rows, and new rows, of a data set whose quality is compared
 
 
 def _blobs(n_samples=5000, k=8, std=4.0):
-    return make_blobs(n_samples, 10, centers=k, cluster_std=std, random_state=0)[0]
+    return lambda _: make_blobs(n_samples, 10, centers=k, cluster_std=std, random_state=0)[0]
 
 
 def _noise(n_rows):
-    return np.random.RandomState(0).standard_normal((n_rows, 2000))
+    return lambda _: np.random.RandomState(0).standard_normal((n_rows, 2000))
 
 
 def _named(name):
     """Return the function that loads a data set of `benchmarks.datasets`."""
-
-    def make(folder):
-        from benchmarks.datasets import load
-
-        return load(name, folder=folder)[0]
-
-    return make
+    return lambda folder: load(name, folder=folder)[0]
 
 
 def _table(folder):
@@ -69,6 +63,10 @@ def _table(folder):
     return np.column_stack([numbers, *codes])
 
 
+def _digits(_):
+    return load_digits().data
+
+
 _TO_LIMIT = {"max_cost_increase": 2}
 _ONE_LAMBDA = {"lambda_": 10, "depth": 3}
 # name: (function of the folder of data, number of clusters, parameters of TAOClustering). The
@@ -77,21 +75,17 @@ CASES = {
     "iris": (lambda _: load_iris().data, 3, {}),
     "wine": (lambda _: scale(load_wine().data), 3, {}),
     "breast cancer": (lambda _: scale(load_breast_cancer().data), 4, {}),
-    "digits": (lambda _: load_digits().data, 10, {}),
-    "5000 x 10": (lambda _: _blobs(), 8, {}),
+    "digits": (_digits, 10, {}),
+    "5000 x 10": (_blobs(), 8, {}),
     "letter": (_named("letter"), 26, {}),
     "anuran": (_named("anuran"), 10, {}),
-    "digits, at most 2 %": (lambda _: load_digits().data, 10, _TO_LIMIT),
-    "5000 x 10, at most 2 %": (lambda _: _blobs(), 8, _TO_LIMIT),
-    "digits, 20 axis leaves": (
-        lambda _: load_digits().data,
-        10,
-        {"split": "axis", "max_leaves": 20},
-    ),
+    "digits, at most 2 %": (_digits, 10, _TO_LIMIT),
+    "5000 x 10, at most 2 %": (_blobs(), 8, _TO_LIMIT),
+    "digits, 20 axis leaves": (_digits, 10, {"split": "axis", "max_leaves": 20}),
     "letter, 52 axis leaves": (_named("letter"), 26, {"split": "axis", "max_leaves": 52}),
-    "k = 100, axis": (lambda _: _blobs(20_000, 100, 1.0), 100, {"split": "axis"}),
-    "100 x 2000": (lambda _: _noise(100), 3, _ONE_LAMBDA),
-    "300 x 2000": (lambda _: _noise(300), 3, _ONE_LAMBDA),
+    "k = 100, axis": (_blobs(20_000, 100, 1.0), 100, {"split": "axis"}),
+    "100 x 2000": (_noise(100), 3, _ONE_LAMBDA),
+    "300 x 2000": (_noise(300), 3, _ONE_LAMBDA),
     "table of 20 000 rows": (_table, 5, None),
     "mnist": (_named("mnist"), 10, {}),
 }
@@ -99,49 +93,18 @@ _SLOW = {"mnist": 1, "k = 100, axis": 1}  # number of seeds of cases that take a
 QUALITY = ("iris", "wine", "breast_cancer", "digits", "anuran", "letter", "avila", "fifa19", "mice")
 
 
-def fits():
-    """Fit what standard input names; write CPU seconds, costs and size to standard output."""
-    from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, table_pipeline
-
-    warnings.simplefilter("ignore")
-    for line in sys.stdin:
-        task = json.loads(line)
-        rows, parameters = dict(np.load(task["rows"])), task["parameters"]
-        X = rows["X"]
-        if parameters is None:
-            import pandas as pd
-
-            X = pd.DataFrame(X, columns=[f"column {i}" for i in range(X.shape[1])])
-            X[X.columns[-3:]] = X[X.columns[-3:]].astype(int).astype(str)
-            found = table_pipeline(X, task["k"], random_state=task["seed"])
-        else:
-            # The text comes from the command line of the person who runs the benchmark.
-            names = {"DirectForm": DirectForm, "PenaltyMethod": PenaltyMethod}
-            changed = eval(f"dict({task['changed']})", names)  # noqa: S307
-            parameters = parameters | {"random_state": task["seed"]} | changed
-            reference = rows.get("centers")
-            found = TAOClustering(task["k"], reference=reference, **parameters)
-        start = time.process_time()
-        found.fit(X)
-        seconds = time.process_time() - start
-        model = found[-1] if parameters is None else found  # the last step of a pipeline
-        new = model.cost_increase(rows["new"]) if "new" in rows else np.nan
-        result = seconds, model.cost_increase_, model.tree_.n_parameters, new
-        print(json.dumps(result), flush=True)
-
-
 class _Version:
     """A process with one version of the code, and the changed parameters of its fits as text."""
 
     def __init__(self, folder, changed=""):
         self._changed = changed
-        call = [sys.executable, "-c", "from versions import fits; fits()"]
-        paths = os.pathsep.join([str(Path(folder).resolve()), str(_HERE / "benchmarks")])
-        environment = {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+        folder = Path(folder).resolve()
+        variables = {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+        # The program runs by its path, since the other version may not have it.
+        command = [sys.executable, "-P", str(_HERE / "benchmarks" / "fit_server.py")]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        # The folder is that of the person who runs the benchmark.
         self._process = subprocess.Popen(  # noqa: S603
-            call, env=os.environ | environment, cwd=folder, **pipes
+            command, env=os.environ | variables, cwd=folder, **pipes
         )
 
     def ask(self, rows, k, parameters, seed):
@@ -192,21 +155,16 @@ def _quality(versions, names, splits, n_seeds, data, folder):
         for name in names:
             ratios, seconds = _ratios(versions, name, split, n_seeds, data, folder)
             means.append(ratios.mean(axis=0))
-            _print_ratios(f"{name}, {split}", ratios, seconds)
+            _print_ratios(f"{name}, {split}", ratios, f"{seconds:.2f}")
         _print_ratios(f"all, {split}", np.array(means))
 
 
 def _ratios(versions, name, split, n_seeds, data, folder):
     """Return the log ratios (n_seeds, 2) of (cost + 1), and the ratio of the CPU seconds."""
-    from benchmarks.datasets import load
-
     X, k, _ = load(name, folder=data)
     ratios, seconds = [], np.zeros(2)
-    for seed in range(n_seeds):
-        order = np.random.RandomState(seed).permutation(len(X))
-        half = len(X) // 2
-        seen, new = X[order[:half][:_MOST_ROWS]], X[order[half:][:_MOST_ROWS]]
-        centers = KMeans(k, n_init=10, random_state=seed).fit(seen).cluster_centers_
+    for seed, (seen, new) in enumerate(halves(X, n_seeds, _MOST_ROWS)):
+        centers = free_clustering(seen, k, seed).cluster_centers_
         np.savez(folder / "rows.npz", X=seen, new=new, centers=centers)
         found = []
         for most in (3 * k - 2, 6 * k, 12 * k):
@@ -221,32 +179,26 @@ def _ratios(versions, name, split, n_seeds, data, folder):
     return np.array(ratios), seconds[1] / seconds[0]
 
 
-def _print_ratios(name, ratios, seconds=None):
-    errors = ratios.std(axis=0, ddof=1) / np.sqrt(len(ratios))
-    pairs = [f"{m:+10.3f} +- {e:.3f}" for m, e in zip(ratios.mean(axis=0), errors, strict=True)]
-    time_ = "" if seconds is None else f"{seconds:8.2f}"
-    print(f"{name:28s}{pairs[0]:>20s}{pairs[1]:>20s}{time_}", flush=True)
+def _print_ratios(name, ratios, seconds=""):
+    fitted, new = (averaged(column, 3) for column in ratios.T)
+    print(f"{name:28s}{fitted:>20s}{new:>20s}{seconds:>8s}", flush=True)
 
 
 def main(arguments=None):
     """Print the table of times, or that of quality."""
-    from benchmarks.datasets import DATA_DIR
-
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("before", type=Path, help="folder of the checkout of the other version")
-    parser.add_argument("--quality", action="store_true", help="compare costs at fixed size")
-    parser.add_argument("--splits", nargs="+", default=["oblique", "axis"], help="with --quality")
-    parser.add_argument("--cases", nargs="+", metavar="CASE", help="by default all")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--changed", default="", help="parameters of the second version's fits")
-    parser.add_argument("--data", type=Path, default=DATA_DIR, help="folder of the .npz files")
-    options = parser.parse_args(arguments)
+    command = parser(__doc__)
+    command.add_argument("before", type=Path, help="folder of the checkout of the other version")
+    command.add_argument("--quality", action="store_true", help="compare costs at fixed size")
+    command.add_argument("--splits", nargs="+", default=["oblique", "axis"], help="with --quality")
+    command.add_argument("--cases", nargs="+", metavar="CASE", help="by default all")
+    command.add_argument("--seeds", type=int, default=5)
+    command.add_argument("--changed", default="", help="parameters of the second version's fits")
+    command.add_argument("--data", type=Path, default=DATA_DIR, help="folder of the .npz files")
+    options = command.parse_args(arguments)
     known = QUALITY if options.quality else CASES
     unknown = set(options.cases or ()) - set(known)
     if unknown:
-        parser.error(f"no such cases: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        command.error(f"no such cases: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     versions = [_Version(options.before), _Version(_HERE, options.changed)]
     with tempfile.TemporaryDirectory() as folder:
         names, terms = options.cases or list(known), (options.seeds, options.data, Path(folder))

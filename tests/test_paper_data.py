@@ -1,28 +1,20 @@
 """The data sets of the KDD 2022 paper, whole: minutes each (pytest -m slow)."""
 
-import re
-import subprocess
-import sys
+import time
 
 import pytest
+from sklearn.decomposition import PCA
+from threadpoolctl import threadpool_limits
 
-from benchmarks.datasets import DATA_DIR
+from benchmarks.datasets import DATA_DIR, load
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
 from benchmarks.evidence.runs import Results, execute
 from benchmarks.evidence.tables.plan import Plan
+from benchmarks.shared import free_clustering
+from tao_cluster import DirectForm, TAOClustering, compare, tao_path
 
 pytestmark = pytest.mark.sweep
-
-
-def output_of(module, name, *arguments):
-    """Lines that a benchmark prints."""
-    if not (DATA_DIR / f"{name}.npz").is_file():
-        pytest.skip(f"{name}.npz is not in {DATA_DIR}")
-    command = [sys.executable, "-m", f"benchmarks.{module}", name, *arguments]
-    return subprocess.run(  # noqa: S603
-        command, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
 
 
 def measured(folder, table, name, *methods):
@@ -34,20 +26,33 @@ def measured(folder, table, name, *methods):
     return Results(folder / f"{table}.csv").frame()
 
 
-def run_published(*arguments):
-    """Numbers of each fit that benchmarks.tao prints, and the peak memory in GB."""
-    lines = output_of("tao", *arguments)
-    names = ("lambda", "seed", "cost", "non_zeros", "parameters", "leaves", "steps")
-    fits = [dict(zip(names, map(float, line.split()), strict=False)) for line in lines[2:-1]]
-    return fits, float(lines[-1].split()[2])
+def paper_data(name):
+    """Rows of a data set, its number of clusters, k-means and the seconds of the latter."""
+    if not (DATA_DIR / f"{name}.npz").is_file():
+        pytest.skip(f"{name}.npz is not in {DATA_DIR}")
+    X, k, _ = load(name)
+    start = time.perf_counter()
+    with threadpool_limits(2):
+        reference = free_clustering(X, k)
+    return X, k, reference, time.perf_counter() - start
 
 
-def run_path(*arguments):
-    """(cost, parameters) of each tree of benchmarks.path; multiples of reference time and X."""
-    lines = output_of("path", *arguments)
-    numbers = [line.split() for line in lines[3:-1]]
-    multiples = re.search(r"= ([\d.]+) of the reference, peak ([\d.]+) X", lines[-1])
-    return [(float(row[1]), int(row[3])) for row in numbers], *map(float, multiples.groups())
+def run_published(name, depth, lambda_, seed):
+    """Cost and parameters of the published algorithm."""
+    X, k, reference, _ = paper_data(name)
+    options = {"depth": depth, "lambda_": lambda_, "random_state": seed}
+    model = TAOClustering(k, algorithm="published", reference=reference, **options).fit(X)
+    return model.cost_increase_, model.tree_.n_parameters
+
+
+def run_path(name, **options):
+    """(cost, parameters) of each tree of a path; its time in multiples of that of k-means."""
+    X, k, reference, seconds = paper_data(name)
+    tao_path(X[:: len(X) // 200], 2, [1.0], depth=2, random_state=0)  # compiles
+    start = time.perf_counter()
+    models = tao_path(X, k, reference=reference, n_jobs=2, random_state=0, **options)
+    multiple = (time.perf_counter() - start) / seconds
+    return [(model.cost_increase_, model.tree_.n_parameters) for model in models], multiple
 
 
 def on_front(trees, cost, parameters):
@@ -56,24 +61,21 @@ def on_front(trees, cost, parameters):
 
 def test_path_of_mnist():
     """Half of the parameters of the KDD'22 table at each of its costs, and more."""
-    lambdas = ("30", "70", "150", "300", "600", "1200", "2400", "5000")
-    trees, seconds, memory = run_path(
-        "mnist", "--depth", "5", "--n-jobs", "2", "--lambdas", *lambdas
-    )
+    lambdas = (30, 70, 150, 300, 600, 1200, 2400, 5000)
+    trees, multiple = run_path("mnist", depth=5, lambdas=lambdas)
     for cost, parameters in ((7.9, 99), (1.7, 320), (1.5, 376), (1.2, 560), (0.94, 686)):
         assert on_front(trees, cost, parameters)
-    assert seconds <= 2
-    assert memory <= 3
+    assert multiple <= 2
 
 
 def test_path_of_fashion_mnist():
-    trees, _, _ = run_path("fashion_mnist", "--depth", "5", "--n-jobs", "2")
+    trees, _ = run_path("fashion_mnist", depth=5)
     for cost, parameters in ((5.22, 226), (1.74, 412), (1.7, 500)):
         assert on_front(trees, cost, parameters)
 
 
 def test_path_of_letter():
-    trees, _, _ = run_path("letter", "--depth", "7", "--n-init", "10")
+    trees, _ = run_path("letter", depth=7, algorithm=DirectForm(n_init=10))
     for cost, parameters in ((9.94, 261), (3.9, 420)):
         assert on_front(trees, cost, parameters)
 
@@ -83,16 +85,12 @@ def test_letter():
 
     Seeds of the one start differ much, see docs/results: one of two is to be good.
     """
-    fits, _ = run_published("letter", "--lambdas", "0.3", "--seeds", "0", "1")
-    assert any(fit["cost"] <= 6.5 and fit["parameters"] <= 600 for fit in fits)
+    assert on_front([run_published("letter", 6, 0.3, seed) for seed in (0, 1)], 6.5, 600)
 
 
 def test_mnist():
     """The paper, from other lambdas: 1.50 % with 753 parameters, 0.94 % with 1372."""
-    fits, memory = run_published("mnist", "--lambdas", "10")
-    assert fits[0]["cost"] <= 1.5
-    assert fits[0]["parameters"] <= 1372
-    assert memory < 4
+    assert on_front([run_published("mnist", 4, 10, 0)], 1.5, 1372)
 
 
 def test_text(tmp_path):
@@ -105,11 +103,11 @@ def test_text(tmp_path):
 
 
 def test_pixels_explain_principal_components():
-    lines = output_of("embedding", "mnist", "--lambdas", "300")
-    start = next(i for i, line in enumerate(lines) if line.startswith("method"))
-    rows = [re.split(r"  +", line) for line in lines[start + 1 :] if re.search(r"\d", line)]
-    cost = {row[0]: float(row[1]) for row in rows}
-    assert cost["TAO, lambda=300"] < 5 < cost["ExKMC, 80 leaves"]
+    X, k, _, _ = paper_data("mnist")
+    scores = PCA(10, random_state=0).fit_transform(X)
+    terms = {"embedding": scores, "depth": 5, "lambdas": [300]}
+    cost = compare(X, k, ["exkmc", "tao"], budgets=[8 * k], **terms).table["cost_increase"]
+    assert cost["TAO oblique, lambda=300"] < 5 < cost["ExKMC, 80 leaves"]
 
 
 @pytest.mark.parametrize("name", ["fifa19", "adult", "letter"])

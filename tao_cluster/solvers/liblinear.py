@@ -52,8 +52,7 @@ class Liblinear(Part, NodeSolver):
         The option `-e` of LIBLINEAR. Training stops when the violation of the optimality
         conditions is at most `tol` times the share of the smaller class times the violation at
         w = 0. With LIBLINEAR's own default of 0.01, training takes half the time and the cost is
-        the same, but about a fifth more weights are non-zero (digits, depth 5: ``python -m
-        benchmarks.tao digits --liblinear-tol 0.01``).
+        the same, but about a fifth more weights are non-zero (digits, depth 5).
 
     Notes
     -----

@@ -89,7 +89,7 @@ def test_every_step_is_the_best_of_all(problem, is_sparse):
 
 @pytest.mark.slow
 def test_it_is_as_good_as_the_peer(digits, digits_reference):
-    """Cost increases of gemclus 1.1.1 (see benchmarks/peers.py)."""
+    """Cost increases of gemclus 1.1.1 (see benchmarks/evidence/tables/peers.py)."""
     for leaves, peer in ((10, 19.08), (20, 10.79), (40, 6.13)):
         model = Kauri(10, max_leaves=leaves, reference=digits_reference).fit(digits)
         assert model.cost_increase_ <= peer + 0.005

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from benchmarks.processes import in_new_process
+from benchmarks.shared import in_new_process
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 
 # Of which 64 are the distances to 8 centres, 40 the solver's rows and about 110 its scratch: 168 a
@@ -68,5 +68,5 @@ def test_bytes_a_row(narrow, parameters, limit):
     ],
 )
 def test_multiples_of_X(case):
-    found = in_new_process("benchmarks.peaks", name=case, rows=None, columns=None, n_holders=0)
+    found = in_new_process("benchmarks.peaks", name=case)
     assert found["grown"] < TIMES_X * found["bytes"]

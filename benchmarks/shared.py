@@ -1,0 +1,51 @@
+"""What several measurements share: arguments, halves of the rows, free clusterings, memory."""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from sklearn.cluster import KMeans
+
+from tao_cluster.comparison.splits import half_splits
+
+
+def parser(doc):
+    """Return a parser of the command line, whose help is the docstring of a module."""
+    return argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def halves(X, n_splits, most=None):
+    """Yield fitted rows and new rows of random halves, at most `most` of either."""
+    for fitted, new in half_splits(X.shape[0], n_splits):
+        yield X[fitted[:most]], X[new[:most]]
+
+
+def free_clustering(X, k, seed=0, n_init=10):
+    """Return k-means of the rows, fitted."""
+    return KMeans(k, n_init=n_init, random_state=seed).fit(X)
+
+
+def reset_peak():
+    """Let the peak of the process's memory start anew (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak():
+    """Return the largest memory of the process since the last reset, bytes (Linux)."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
+
+
+def in_new_process(module, environment=None, **arguments):
+    """Return what ``python -m module --measure JSON`` prints as JSON, in a new process."""
+    command = [sys.executable, "-W", "ignore", "-m", module, "--measure", json.dumps(arguments)]
+    done = subprocess.run(  # noqa: S603
+        command, env=os.environ | (environment or {}), check=True, stdout=subprocess.PIPE, text=True
+    )
+    return json.loads(done.stdout)
