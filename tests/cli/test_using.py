@@ -18,6 +18,7 @@ from sklearn.datasets import load_digits, load_wine
 from tao_cluster import Tree, load, table_pipeline
 from tao_cluster.columns import raw_view
 from tao_cluster.export import to_rules
+from tao_cluster.facade import FORMATS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Column .* seems to name the rows")
 
@@ -178,8 +179,8 @@ def test_pictures_pages_and_exports(birds, capsys):
     run("page", "fit", "--out", "birds.html", "--force")
     model = load("fit/model.json")
     capsys.readouterr()
-    for kind in ("rules", "text", "sql", "dot", "json"):
-        run("export", "fit", "--format", kind)
+    for name in {*FORMATS, "json"} - {"onnx", "query"}:  # pandas does not read numbers with units
+        run("export", "fit", "--format", name)
         assert len(capsys.readouterr().out) > 20
     run("export", "fit", "--out", "rules.txt")
     assert Path("rules.txt").read_text().splitlines() == to_rules(model)

@@ -3,8 +3,10 @@
 import sqlite3
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from export_cases import every_format
 from reading import check_rules
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_wine
@@ -19,14 +21,12 @@ from sklearn.preprocessing import (
 )
 
 from greedy import IMM, ExKMC
-from tao_cluster import TAOClustering, describe
+from tao_cluster import TAOClustering
 from tao_cluster.columns import Indicator, raw_view
 from tao_cluster.explanations import explain
 from tao_cluster.export import (
     from_dict,
-    to_dataframe,
     to_dict,
-    to_dot,
     to_onnx,
     to_rules,
     to_sql,
@@ -36,8 +36,6 @@ from tao_cluster.inspection.rows import Rows
 from tao_cluster.page import to_html
 from tao_cluster.plot import plot_tree
 from tao_cluster.report import report
-
-pd = pytest.importorskip("pandas", reason="tables with names")
 
 
 def axis_model(midpoints=False):
@@ -244,27 +242,13 @@ def test_every_number_of_the_rules_can_be_checked_against_rows():
     assert rules == to_rules(pipeline, precision=17, X=table)
 
 
-EXPORTS = {
-    "text": to_text,
-    "rules": lambda model: "\n".join(to_rules(model)),
-    "dataframe": lambda model: "\n".join(to_dataframe(model)["test"]),
-    "dot": to_dot,
-    "sql": to_sql,
-    "html": to_html,
-    "report": lambda model: str(report(model)),
-    "describe": lambda model: str(describe(model, mixed_table())),
-}
-
-
-@pytest.mark.parametrize("name", EXPORTS)
-def test_every_export_speaks_of_the_raw_columns(name):
-    pipeline = mixed_pipeline("names", axis_model()).fit(mixed_table())
-    text = EXPORTS[name](pipeline)
-    assert "plan" in text
-    assert "gold" in text
-    assert "hours" in text
+@every_format
+def test_every_export_shows_the_raw_columns(write):
+    text = write(mixed_pipeline("names", axis_model()).fit(mixed_table()))
+    for name in ("plan", "gold", "hours"):
+        assert name in text
     for foreign in ("__", "standardscaler", "onehot"):
-        assert foreign not in text.lower().replace("<!doctype", ""), foreign
+        assert foreign not in text.lower().replace("<!doctype", "")
 
 
 def test_dict_gives_the_raw_tree_back():

@@ -13,9 +13,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import tao_cluster
 from greedy import IMM
-from tao_cluster import Tree, explanations, export, page, plot
+from tao_cluster import Tree, plot
 from tao_cluster.export import Indicator
 from tao_cluster.plot import cluster_color, plot_tree
 from tao_cluster.plot.layout import Layout
@@ -204,25 +203,6 @@ def test_rows_of_tables_are_highlighted(blobs):
 def test_bad_options(stairs, options, message):
     with pytest.raises(ValueError, match=message):
         plot_tree(stairs, **options)
-
-
-METHODS = [
-    *("to_text", "to_rules", "to_dot", "to_sql", "to_onnx", "to_dataframe", "to_html", "plot"),
-    *("explain", "nearest_change", "describe", "save"),
-]
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_methods_show_the_parameters_and_the_help_of_their_functions(name, stairs):
-    homes = (export, page, explanations, tao_cluster)
-    found = [getattr(home, name) for home in homes if hasattr(home, name)]
-    function = plot.plot_tree if name == "plot" else found[0]
-    _, *expected = inspect.signature(function).parameters.values()
-    for model in (stairs, IMM(3)):
-        method = getattr(model, name)
-        assert list(inspect.signature(method).parameters.values()) == expected
-        assert inspect.getdoc(method) == inspect.getdoc(function)
-    assert inspect.signature(getattr(IMM, name)) == inspect.signature(function)
 
 
 def test_plot_takes_rows_by_position_and_names_unknown_options(stairs, tmp_path):
