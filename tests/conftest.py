@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections import Counter
 from inspect import isclass
 from pathlib import Path
 
@@ -30,6 +31,27 @@ ESTIMATORS = {
     for cls in (TAOClustering, *(getattr(greedy, name) for name in greedy.__all__))
     if isclass(cls)
 }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Divide the parameters of tests with the mark `first` among quick, slow and sweep runs.
+
+    The pages of the guide are slow, too, unless they are named on the command line.
+    """
+    position = Counter()
+    for item in items:
+        if "guide" in item.path.parts and item.path.suffix == ".md":
+            item.add_marker("slow")
+        if (mark := item.get_closest_marker("first")) is None or item.get_closest_marker("sweep"):
+            continue
+        function = item.nodeid.partition("[")[0]
+        position[function] += 1
+        n_quick, n_slow = mark.kwargs["quick"], mark.kwargs.get("slow", np.inf)
+        if position[function] > n_quick + n_slow:
+            item.add_marker("sweep")
+        elif position[function] > n_quick:
+            item.add_marker("slow")
 
 
 def as_json(value):
