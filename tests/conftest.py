@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from inspect import isclass
 from pathlib import Path
 
@@ -35,23 +35,30 @@ ESTIMATORS = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Divide the parameters of tests with the mark `first` among quick, slow and sweep runs.
+    """Divide the parameters of tests with the mark `spaced` among quick, slow and sweep runs.
 
-    The pages of the guide are slow, too, unless they are named on the command line.
+    The pages of the guide are slow, too. To run one, name it on the command line.
     """
-    position = Counter()
+    families = defaultdict(list)
     for item in items:
         if "guide" in item.path.parts and item.path.suffix == ".md":
             item.add_marker("slow")
-        if (mark := item.get_closest_marker("first")) is None or item.get_closest_marker("sweep"):
-            continue
-        function = item.nodeid.partition("[")[0]
-        position[function] += 1
-        n_quick, n_slow = mark.kwargs["quick"], mark.kwargs.get("slow", np.inf)
-        if position[function] > n_quick + n_slow:
-            item.add_marker("sweep")
-        elif position[function] > n_quick:
+        marks = {mark.name for mark in item.iter_markers()}
+        if "spaced" in marks and not marks & {"slow", "sweep"}:
+            families[item.nodeid.partition("[")[0]].append(item)
+    for family in families.values():
+        sizes = family[0].get_closest_marker("spaced").kwargs
+        rest = _without_spaced(family, sizes["quick"])
+        for item in rest:
             item.add_marker("slow")
+        for item in _without_spaced(rest, sizes.get("slow", len(rest))):
+            item.add_marker("sweep")
+
+
+def _without_spaced(items, n_removed):
+    """Return a list without some of its items, which are evenly spaced."""
+    removed = {i * len(items) // n_removed for i in range(n_removed)}
+    return [item for i, item in enumerate(items) if i not in removed]
 
 
 def as_json(value):

@@ -71,6 +71,7 @@ def test_columns_of_values_with_parts_are_left_out(name, tmp_path, capsys):
     assert list(load(tmp_path / "out" / "model.json")[0].readers) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_new_rows_with_parts(tmp_path, capsys):
     pd.DataFrame({"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7}).to_csv(
         tmp_path / "x.csv", index=False

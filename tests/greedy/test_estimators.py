@@ -276,7 +276,7 @@ def strange():
     }
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=20)
 @pytest.mark.parametrize("kind", list(strange()))
 @pytest.mark.parametrize(
     "name", rest_in_sweeps(METHODS, "IMM", "Kauri", "SpEx", "ExKCenter", "ExSingleLink")

@@ -106,6 +106,7 @@ def check(outputs, model, X, names):
         assert not DEFAULT.search(found), kind
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 def test_every_output_has_the_names(named, tmp_path):
     model, X = named
     save(model, tmp_path / "model.json")
@@ -214,6 +215,7 @@ def test_a_file_with_wrong_names_is_rejected(tmp_path):
             load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"image_shape": (1, 2)}, {"nodes": "words"}], ids=str)
 def test_a_name_of_thirty_characters_is_not_cut_in_leaves_and_legends(options):
     model, X = fitted("greedy")

@@ -110,7 +110,7 @@ def values_by_hand(table, names):
     return np.column_stack(columns)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=8)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("threshold", [0.0, 1.0], ids=["dense", "sparse"])
 def test_mixed_tables(way, threshold):
@@ -182,6 +182,7 @@ def test_many_categories_stay_sparse():
     assert numbers.nnz == 2 * len(table)
 
 
+@pytest.mark.slow
 def test_gaps_are_filled_as_the_pipeline_does():
     table = mixed_table()
     rng = np.random.default_rng(1)
@@ -222,7 +223,7 @@ def sql_labels(model, rows, **options):
     return [row[-1] for row in rows]
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=8)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("table_name", [None, "points"])
 def test_sql_reads_the_raw_table(way, table_name):
@@ -290,6 +291,7 @@ def test_names_for_all_raw_columns():
     assert "x1 is " in to_text(unnamed)
 
 
+@pytest.mark.slow
 def test_counts_and_pictures_of_raw_rows(tmp_path):
     table = mixed_table()
     pipeline = mixed_pipeline("names", oblique_model()).fit(table)

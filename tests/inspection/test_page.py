@@ -68,6 +68,7 @@ def test_page_needs_nothing_from_elsewhere(path, digits):
     assert not re.search(r"<link|<img|@import|url\(|<script[^>]* src", page)
 
 
+@pytest.mark.slow
 def test_tests_are_exact(path, digits):
     facts = data_of(to_html(path, X=digits, image_shape=(8, 8)))
     assert len(facts["models"]) == 2
@@ -248,6 +249,7 @@ def test_samples_of_levels_know_which_levels_go_left():
         assert np.bincount(codes.astype(int) + 1).tolist() == [1, 9, 10, 10]
 
 
+@pytest.mark.slow
 def test_samples_of_many_tests_are_small(rng):
     tree = random_tree(rng, n_features=5, n_nodes=1001, density=0.5)
     X = rng.normal(size=(5000, 5))
@@ -262,6 +264,7 @@ def test_samples_of_many_tests_are_small(rng):
 # ---------------------------------------------------------------- sizes
 
 
+@pytest.mark.slow
 def test_page_of_a_large_tree_is_small(rng):
     tree = random_tree(rng, n_features=784, n_nodes=127, density=1.0)
     features = {i: tree.split(i)[0] for i in tree.decision_nodes}

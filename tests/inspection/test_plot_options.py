@@ -117,7 +117,7 @@ def test_horizontal_trees_grow_to_the_right(rng):
     assert (to, at) == pytest.approx((left[first[0]], middle[first[0]]))
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=3)
 @pytest.mark.parametrize("nodes", ["bars", "words", "projection", "image"])
 @pytest.mark.parametrize("max_depth", [None, 3])
 def test_nothing_overlaps_in_horizontal_trees(rng, nodes, max_depth):
@@ -155,6 +155,7 @@ def strong_edges(ax):
     ]
 
 
+@pytest.mark.slow
 def test_the_path_of_a_row_is_highlighted(stairs):
     X = np.array([[0.0, 0], [3.0, 0.5], [1.5, 0]])
     ax = plot_tree(stairs, X, highlight=1)
@@ -176,6 +177,7 @@ def test_values_close_to_a_threshold_have_enough_digits(stairs):
     assert "value 1.0001" in shown
 
 
+@pytest.mark.slow
 def test_rows_of_tables_are_highlighted(blobs):
     table = pd.DataFrame(blobs, columns=["height", "width", "age"])
     for model in (IMM(4, random_state=0), make_pipeline(StandardScaler(), IMM(4, random_state=0))):

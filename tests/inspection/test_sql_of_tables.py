@@ -33,6 +33,7 @@ def check(pipeline, rows):
     assert sql_labels(pipeline, rows) == expected.tolist()
 
 
+@pytest.mark.spaced(quick=2)
 @pytest.mark.parametrize("way", WAYS)
 def test_each_encoder_on_one_table(way):
     table = random_table(5)
@@ -41,7 +42,7 @@ def test_each_encoder_on_one_table(way):
     check(pipeline, random_table(6, levels="axyz"))
 
 
-@SLOW
+@pytest.mark.spaced(quick=0, slow=10)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(2))

@@ -14,6 +14,7 @@ from tao_cluster.explanations import explain, nearest_change
 DECIMALS = {1.0: 0, 0.5: 1, 0.01: 2}
 
 
+@pytest.mark.spaced(quick=0, slow=5)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("seed", seeds(1, 30))
 def test_printed_values_lead_to_the_cluster(seed, kind, capfd):
