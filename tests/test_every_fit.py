@@ -356,7 +356,7 @@ class CtrlC:
 
 @pytest.mark.usefixtures("python_hears_ctrl_c")
 @every_draw(QUICK[::2], n_in_sweeps=100)
-@pytest.mark.parametrize("share", [0.2, 0.8])
+@pytest.mark.parametrize("share", [pytest.param(0.2, marks=pytest.mark.sweep), 0.8])
 def test_an_interrupt_ends_a_fit_at_its_best_tree(seed, share):
     given, X = draw(seed), draw(seed).rows["X"]
     model = clone(given.model)

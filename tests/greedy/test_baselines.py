@@ -68,7 +68,7 @@ def test_deviance_cuts_are_the_best(table):
         assert (tree.split(0)[0][0], tree.threshold[0]) == first
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_cubt_respects_its_limits():
     X = make_blobs(120, centers=6, random_state=0)[0]
     centers = X  # as many clusters as rows: no leaves are joined

@@ -148,7 +148,8 @@ def test_attributes_agree(name, digits):
         assert tree.n_parameters == 3 * tree.n_leaves - 2
 
 
-@pytest.mark.parametrize("name", rest_slow(METHODS))
+@pytest.mark.spaced(quick=1, slow=4)
+@pytest.mark.parametrize("name", METHODS)
 def test_fits_are_equal_for_any_n_jobs_and_after_pickling(name, digits):
     X = digits[:120]
     models = [fitted(name, X, n_jobs=n) for n in (None, 2, -1)]
@@ -158,7 +159,8 @@ def test_fits_are_equal_for_any_n_jobs_and_after_pickling(name, digits):
     assert clone(models[0]).get_params().keys() == models[0].get_params().keys()
 
 
-@pytest.mark.parametrize("name", rest_slow(METHODS))
+@pytest.mark.spaced(quick=1, slow=4)
+@pytest.mark.parametrize("name", METHODS)
 def test_forms_of_the_rows_change_nothing(name, digits):
     X = np.round(digits[:120] * 16)
     weight = np.random.default_rng(0).integers(0, 3, len(X))
@@ -193,7 +195,8 @@ def test_references(digits, digits_reference):
         IMM(3, reference=digits_reference).fit(digits)
 
 
-@pytest.mark.parametrize("name", rest_slow(METHODS))
+@pytest.mark.spaced(quick=1, slow=5)
+@pytest.mark.parametrize("name", METHODS)
 def test_an_embedding_is_clustered_and_X_is_cut(name, digits):
     X = digits[:200]
     low = PCA(4, random_state=0).fit_transform(X)
@@ -208,7 +211,8 @@ def test_an_embedding_is_clustered_and_X_is_cut(name, digits):
         assert model.surrogate_score(X, embedding=low) <= model.score(X, embedding=low)
 
 
-@pytest.mark.parametrize("name", rest_slow(METHODS))
+@pytest.mark.spaced(quick=1, slow=5)
+@pytest.mark.parametrize("name", METHODS)
 def test_standardised_columns_decide_and_users_units_are_shown(name):
     X = load_wine().data
     model = METHODS[name](3, random_state=0, standardize=True).fit(X)
@@ -353,8 +357,9 @@ MANY_LEAVES = {
 }
 
 
+@pytest.mark.spaced(quick=4, slow=24)
 @pytest.mark.parametrize("kind", tables_with_repeats())
-@pytest.mark.parametrize("name", rest_slow({**METHODS, **MANY_LEAVES}))
+@pytest.mark.parametrize("name", {**METHODS, **MANY_LEAVES})
 def test_no_tree_keeps_a_split_whose_leaves_have_one_label(name, kind):
     X, method = tables_with_repeats()[kind], {**METHODS, **MANY_LEAVES}[name]
     has_size = "max_leaves" in method().get_params()
@@ -403,7 +408,8 @@ def test_removed_splits_change_no_label(name, monkeypatch):
 # ---------------------------------------------------------------- as initial trees
 
 
-@pytest.mark.parametrize("name", rest_slow(sorted(METHODS.keys() - {"ExKCenter"})))
+@pytest.mark.spaced(quick=1, slow=4)
+@pytest.mark.parametrize("name", sorted(METHODS.keys() - {"ExKCenter"}))
 def test_they_are_initial_trees(name, digits):
     """But for ExKCenter's grid, which is one box where columns are many."""
     X, init = digits[:200], METHODS[name]()

@@ -40,7 +40,7 @@ def distances(X, centers, objective):
 CENTERS = [[0.0, 0.0, 5.0], [1.0, 2.0, 5.0], [4.0, 3.0, 5.0]]
 
 
-@pytest.mark.spaced(quick=0, slow=2)
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("rule", ["random-coordinate", "gamlath", "makarychev-shan", "esfandiari"])
 def test_cuts_of_kmedians_are_uniform(rule):
     found = draws(CENTERS, rule, "kmedians")
@@ -52,7 +52,7 @@ def test_cuts_of_kmedians_are_uniform(rule):
         assert kstest(threshold[feature == f] / extent, "uniform").pvalue > 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("rule", ["gamlath", "makarychev-shan"])
 def test_cuts_of_kmeans_prefer_wide_gaps_and_their_middle(rule):
     found = draws(CENTERS, rule, "kmeans")

@@ -140,7 +140,7 @@ def test_axis_aligned_thresholds_are_exact(name, scale, shift, seed, midpoints):
     np.testing.assert_array_equal(tree.apply(rows), routed(pipeline, rows))
 
 
-@pytest.mark.spaced(quick=0, slow=2)
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("name", INCREASING)
 @pytest.mark.parametrize("midpoints", rest_in_sweeps([False, True], True))
 def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
@@ -164,7 +164,7 @@ def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
     assert any(column in text for column in wine.columns)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize(
     "name", rest_in_sweeps(["log1p", "quantiles", "Yeo-Johnson"], "log1p", "quantiles")
 )

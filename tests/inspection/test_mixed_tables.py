@@ -264,7 +264,7 @@ def test_explanations_take_raw_rows():
     table = mixed_table()
     pipeline = mixed_pipeline("names", axis_model()).fit(table)
     view = raw_view(pipeline)
-    for i in range(40):
+    for i in range(10):
         row = table.iloc[i]
         texts = {
             str(explain(pipeline, form)) for form in (row, table.iloc[[i]], row.tolist(), dict(row))

@@ -363,7 +363,7 @@ def test_what_a_tree_picture_needs(options, message):
         plot_tree(two_tests(), **options)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize(
     "nodes", rest_in_sweeps(["words", "bars", "projection", "image"], "words", "projection")
 )

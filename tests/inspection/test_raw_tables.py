@@ -76,7 +76,7 @@ def test_rare_levels_are_called_other():
     assert list(view.feature_names_in_) == ["region is south", "region is other"]
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_explanations_and_changes_of_raw_rows(split):
     table = random_table(0)

@@ -13,7 +13,6 @@ from tao_cluster.columns import raw_view
 from tao_cluster.export import to_sql
 
 # scikit-learn warns of unknown levels if an encoder drops a level.
-SLOW = pytest.mark.slow
 pytestmark = pytest.mark.filterwarnings("ignore:Found unknown categories")
 
 

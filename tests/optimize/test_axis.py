@@ -135,7 +135,7 @@ def test_never_worse_than_its_start(name, lambda_, refine):
         assert after <= before * (1 + 1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("midpoints", [True, False])
 def test_thresholds_are_midpoints_or_values_of_rows(digits, digits_reference, midpoints):
     start = IMM(10, midpoints=not midpoints, reference=digits_reference).fit(digits)
@@ -181,7 +181,7 @@ def test_lambda_is_the_price_of_a_test(digits, digits_reference):
     assert one.tree_.n_leaves == 1
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_a_given_start_limits_the_leaves_of_paths_and_goals(digits, digits_reference):
     few = digits[::6]
     options = {"split": "axis", "init": ExKMC(max_leaves=15), "reference": digits_reference}

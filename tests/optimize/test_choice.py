@@ -323,7 +323,7 @@ def test_oblique_trees_have_no_more_leaves_than_allowed(init):
     assert model.cost_increase_ < 20
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("init", ["auto", "imm", "exgreedy", ExKMC(10, max_leaves=60)])
 def test_axis_aligned_trees_have_the_leaves_asked_for_whatever_the_start(init):
     model = TAOClustering(10, split="axis", max_leaves=30, init=init, random_state=0).fit(FEW)
@@ -342,7 +342,7 @@ def test_a_limit_of_parameters_uses_its_room():
     assert costs[1] < 0.1 < costs[0]
 
 
-@pytest.mark.spaced(quick=0, slow=2)
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("limit", ["max_parameters", "max_cost_increase"])
 @pytest.mark.parametrize("seed", rest_in_sweeps(range(6), 0, 1))
 def test_within_a_limit_oblique_trees_are_no_worse_than_axis_aligned_ones(limit, seed):
@@ -364,7 +364,7 @@ def test_within_a_limit_oblique_trees_are_no_worse_than_axis_aligned_ones(limit,
         assert oblique.tree_.n_parameters <= axis.tree_.n_parameters
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_for_labels_the_size_does_not_depend_on_the_number_of_clusters(split):
     X, labels = FEW[::3], load_digits().target[::9]

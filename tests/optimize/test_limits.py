@@ -120,7 +120,7 @@ def fitted(X, copies, seed=0, *, search="auto", **parameters):
     return TAOClustering(4, **options).fit(X)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.filterwarnings("ignore:The tree")
 @pytest.mark.parametrize(
     "limit", [{"max_parameters": 14, "reference": None}, {"split": "axis", "max_leaves": 6}]
@@ -155,7 +155,7 @@ def test_copies_by_default(rng):
     assert_same_fit(thorough, fitted(X, 8, search="thorough", **options))
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_many_rows_have_no_copies(rng):
     X = 2 * rng.normal(size=(8, 3))[rng.integers(0, 8, 10_001)] + rng.normal(size=(10_001, 3))
     for split in ("oblique", "axis"):

@@ -288,7 +288,7 @@ def test_the_estimator_stays_as_it_was():
     assert estimator.get_params() == before == model.get_params()
 
 
-@pytest.mark.spaced(quick=0, slow=7)
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize(
     ("X", "k"),
     [
