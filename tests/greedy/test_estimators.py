@@ -67,6 +67,7 @@ def run(estimator, check):
         check(estimator)
 
 
+@pytest.mark.spaced(quick=8, slow=33)
 @parametrize_with_checks([ExKMC()])
 def test_scikit_learn_conventions(estimator, check):
     run(estimator, check)

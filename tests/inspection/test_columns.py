@@ -330,6 +330,7 @@ def _less_mean(x):
     return x - x.mean(axis=0)
 
 
+@pytest.mark.spaced(quick=16)
 @pytest.mark.parametrize(
     ("steps", "words"),
     [

@@ -264,6 +264,7 @@ def test_picture_has_one_series_per_method(found):
         assert set(found.table["cost_increase_new"].dropna()) == set(drawn)
 
 
+@pytest.mark.slow
 def test_known_methods_have_looks_of_their_own(wine):
     X, _ = wine
     model = IMM(3, random_state=0).fit(X)
@@ -278,6 +279,7 @@ def test_known_methods_have_looks_of_their_own(wine):
     assert len({color for color, _ in looks[0].values()}) == len(known)
 
 
+@pytest.mark.slow
 def test_a_trace_lies_on_the_parameters_of_its_trees(found):
     ax = found.plot("parameters", new=False)
     models = [model for name, model in found.models.items() if name.startswith("ExKMC")]
@@ -289,6 +291,7 @@ def test_a_trace_lies_on_the_parameters_of_its_trees(found):
         assert at[model.tree_.n_parameters] == pytest.approx(model.cost_increase_)
 
 
+@pytest.mark.slow
 def test_costs_of_different_magnitude_are_logarithmic(wine):
     X, _ = wine
     models = {f"m{i}": IMM(3, random_state=0).fit(X) for i in range(2)}

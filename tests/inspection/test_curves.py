@@ -93,6 +93,7 @@ def test_markers_that_would_coincide_are_nested(path):
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["b", "c"]
 
 
+@pytest.mark.slow
 def test_notes_of_a_path_cover_nothing(path):
     _, models = path
     ax = plot_path(models)
@@ -152,6 +153,7 @@ def test_one_rule_makes_axes_of_costs_logarithmic(path, costs, scale):
         assert all(ax.get_ylim()[0] <= 0 for ax in pictures)
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("size", ["leaves", "parameters", "explanation_size"])
 def test_tradeoff_joins_models_of_a_label(path, size):
     X, models = path

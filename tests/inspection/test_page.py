@@ -112,6 +112,7 @@ def test_rows_are_exact_and_every_leaf_has_one(digits, form):
     assert set(model.apply(X)) == set(model.apply(X[ids]))
 
 
+@pytest.mark.slow
 def test_leaves_show_what_pictures_show(path, digits):
     digits_y = load_digits().target
     tree = path[0].tree_
@@ -458,6 +459,7 @@ def test_names_on_colours_and_lines_on_white_are_visible():
         assert line == pytest.approx(color) or 1.05 / (luminance(color) + 0.05) < 2
 
 
+@pytest.mark.slow
 def test_a_cluster_has_one_colour_in_all_pictures_and_after_a_refit():
     X = load_wine(as_frame=True).data
     objective = Trimmed("kmeans", share=0.1)

@@ -80,6 +80,7 @@ def test_upper_trees_hold_all_leaves(rng, max_depth):
     assert UpperTree.from_tree(tree, None).tree is tree
 
 
+@pytest.mark.slow
 def test_a_subtree_is_a_box_with_its_clusters(stairs):
     X = np.array([[0.0, 0], [3, 0], [3, 0], [3, 9], [1.5, 0]])
     ax = plot_tree(stairs, X, max_depth=1)

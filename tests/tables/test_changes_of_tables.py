@@ -42,6 +42,7 @@ def test_printed_values_lead_to_the_cluster(seed, kind, capfd):
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.spaced(quick=1, slow=2)
 @pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
 @pytest.mark.parametrize("seed", seeds(2, 30))
 @pytest.mark.parametrize("form", ["levels", "numbers", "truth values", "indicators"])
