@@ -2,7 +2,9 @@
 
 Each method is a function of a higher layer, which gets the tree or estimator as its first argument.
 This is the only file that imports higher layers, inside its methods, so that the import graph has
-no cycles. A new method of trees and estimators belongs here.
+no cycles. A new method of trees and estimators belongs here. Dask models have it, too. If its name
+begins with `to_`, the command line writes it (`tao-cluster export --format`), and the shared tests
+of the exports run it.
 """
 
 from collections.abc import Callable
@@ -116,6 +118,11 @@ class Facade:
     def _frame(self):
         """Return the page of `to_html` in an iframe, for display in notebooks."""
         return self.to_html()._repr_html_()
+
+
+# Names of the methods, and of the formats that `to_` begins.
+METHODS = [name for name in vars(Facade) if not name.startswith("_")]
+FORMATS = [name.removeprefix("to_") for name in METHODS if name.startswith("to_")]
 
 
 class EstimatorFacade(Facade):

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections import defaultdict
 from inspect import isclass
 from pathlib import Path
 
@@ -30,6 +31,34 @@ ESTIMATORS = {
     for cls in (TAOClustering, *(getattr(greedy, name) for name in greedy.__all__))
     if isclass(cls)
 }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Divide the parameters of tests with the mark `spaced` among quick, slow and sweep runs.
+
+    The pages of the guide are slow, too. To run one, name it on the command line.
+    """
+    families = defaultdict(list)
+    for item in items:
+        if "guide" in item.path.parts and item.path.suffix == ".md":
+            item.add_marker("slow")
+        marks = {mark.name for mark in item.iter_markers()}
+        if "spaced" in marks and not marks & {"slow", "sweep"}:
+            families[item.nodeid.partition("[")[0]].append(item)
+    for family in families.values():
+        sizes = family[0].get_closest_marker("spaced").kwargs
+        rest = _without_spaced(family, sizes["quick"])
+        for item in rest:
+            item.add_marker("slow")
+        for item in _without_spaced(rest, sizes.get("slow", len(rest))):
+            item.add_marker("sweep")
+
+
+def _without_spaced(items, n_removed):
+    """Return a list without some of its items, which are evenly spaced."""
+    removed = {i * len(items) // n_removed for i in range(n_removed)}
+    return [item for i, item in enumerate(items) if i not in removed]
 
 
 def as_json(value):

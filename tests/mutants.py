@@ -1,6 +1,17 @@
-"""The mutation run: each hand-made mutant of mutants.txt against the tests that must kill it.
+"""Mutation run: small faults are put into the code one by one, and a test must fail for each.
 
-python tests/mutants.py [--only WORD] [--at FOLDER]
+    python tests/mutants.py [--only WORD] [--at FOLDER]
+
+`--only` takes the mutants that have WORD in their file or explanation. `--at` keeps the copy of
+the code, with its compiled kernels, for the next run. `mutants/` has one list per folder of the
+packages:
+
+    file:   file or folder of the repository that contains the fragment once
+    tests:  files or tests of which one must fail, the quickest first
+    #       what the mutant breaks
+    -       lines of the fragment
+    +       lines that replace it
+    =       reason why no test can detect the mutant; it is then listed, but not run
 """
 
 import argparse
@@ -14,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LIST = Path(__file__).with_suffix(".txt")
+LISTS = sorted(Path(__file__).with_suffix("").glob("*.txt"))
 COPIED = ("tao_cluster", "greedy", "benchmarks", "tests", "pyproject.toml")
 
 _SECONDS = 300  # a mutant that takes longer goes round in circles: killed
@@ -65,8 +76,6 @@ def read(text):
             where = rest
         elif mark == "tests:":
             tests = rest.split()
-        elif where is None:
-            continue  # the preface
         elif mark == "#":
             mutants.append(Mutant(where, rest, tests))
         elif mark in {"-", "+"}:
@@ -78,7 +87,7 @@ def read(text):
     return mutants
 
 
-MUTANTS = read(LIST.read_text("utf-8"))
+MUTANTS = [mutant for path in LISTS for mutant in read(path.read_text("utf-8"))]
 
 
 def copy_of_the_code(folder):
@@ -140,10 +149,13 @@ def verdict(code, output):
 def main(arguments=None):
     """Run the mutants and print the score; how many neither died nor are equivalent."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="mutants whose file or reason has this word")
+    text = "mutants with this word in their file or explanation"
+    parser.add_argument("--only", default="", metavar="WORD", help=text)
     parser.add_argument("--at", help="folder for the copy; one kept has its kernels compiled")
     options = parser.parse_args(arguments)
     chosen = [mutant for mutant in MUTANTS if options.only in mutant.name]
+    if not chosen:
+        parser.error(f"no mutant has {options.only!r} in its file or explanation")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(options.at or temporary)
         copy_of_the_code(folder)

@@ -150,6 +150,7 @@ INFINITE = {
 }
 
 
+@pytest.mark.spaced(quick=3)
 @pytest.mark.parametrize("form", INFINITE)
 def test_both_infinities_raise_without_a_warning(form):
     """scikit-learn adds all values to find out whether they are finite: inf - inf warns."""
@@ -293,6 +294,7 @@ def test_arrays_that_numpy_cannot_read_raise_with_a_remedy(kind):
             use(on_device(values))
 
 
+@pytest.mark.slow
 def test_tensors_that_numpy_can_read_are_arrays():
     for name, values, use in uses_of_arrays():
         if name in ("X", "embedding", "y", "sample_weight"):
@@ -409,6 +411,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.spaced(quick=6, slow=25)
 @pytest.mark.parametrize("case", FAULTS)
 def test_messages_name_the_column(estimator, case):
     values, message = FAULTS[case]
@@ -440,6 +443,7 @@ def test_messages_number_the_columns_of_arrays_and_matrices():
 LazyFrame = type("LazyFrame", (), {"columns": property(lambda self: ["a", "b"])})
 
 
+@pytest.mark.spaced(quick=11)
 @pytest.mark.parametrize(
     ("X", "remedy"),
     [
@@ -584,6 +588,7 @@ def test_weights_of_blocks_are_checked_too():
         outofcore.fit(TAOClustering(3), [ROWS], sample_weight=[np.full(30, 1e-310)])
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("size", [10**30])
 @pytest.mark.parametrize("options", [{"lambda_": 1.0}, {"split": "axis"}, {"init": "random"}])
 def test_depths_beyond_the_rows_are_as_many_as_rows(size, options):

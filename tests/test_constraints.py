@@ -111,6 +111,7 @@ def check_random_fit(seed):
     assert len(size) == 1 or size.min() >= options["min_samples_leaf"]
 
 
+@pytest.mark.spaced(quick=1, slow=2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_fit_keeps_its_constraints(seed):

@@ -1,7 +1,7 @@
 """Properties of every estimator with settings, rows and weights that are drawn at random.
 
-The number of a draw is its seed. The quick run tries the first draws, the slow run further ones,
-and sweeps all.
+The number of a draw is its seed. The quick run tries a few draws, the slow run has one draw per
+estimator and further settings of TAOClustering, and sweeps try all.
 """
 
 import functools
@@ -26,7 +26,7 @@ import tao_cluster
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, load
 from tao_cluster.measures import adjusted_rand_index
 
-N_QUICK, N_SLOW, N_IN_SWEEPS = 14, 36, 400
+QUICK, N_SLOW, N_IN_SWEEPS = (7, 18, 21, 24), 28, 200
 PACKAGES = tuple(str(Path(package.__file__).parent) for package in (greedy, tao_cluster))
 
 # ---------------------------------------------------------------- draws
@@ -143,11 +143,11 @@ def fitted(seed):
     return draw(seed).fit()
 
 
-def every_draw(n_quick=N_QUICK, n_in_sweeps=N_IN_SWEEPS):
+def every_draw(quick=QUICK, n_in_sweeps=N_IN_SWEEPS):
     """Parametrise a test by draws: quick, slow and, beyond these, in sweeps."""
-    slow = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(n_quick, N_SLOW)]
+    slow = [pytest.param(seed, marks=pytest.mark.slow) for seed in {*range(N_SLOW)} - {*quick}]
     rest = [pytest.param(seed, marks=pytest.mark.sweep) for seed in range(N_SLOW, n_in_sweeps)]
-    return pytest.mark.parametrize("seed", [*range(n_quick), *slow, *rest])
+    return pytest.mark.parametrize("seed", [*quick, *slow, *rest])
 
 
 # ---------------------------------------------------------------- the fitted tree
@@ -355,8 +355,8 @@ class CtrlC:
 
 
 @pytest.mark.usefixtures("python_hears_ctrl_c")
-@every_draw(n_quick=6, n_in_sweeps=100)
-@pytest.mark.parametrize("share", [0.2, 0.8])
+@every_draw(QUICK[::2], n_in_sweeps=100)
+@pytest.mark.parametrize("share", [pytest.param(0.2, marks=pytest.mark.sweep), 0.8])
 def test_an_interrupt_ends_a_fit_at_its_best_tree(seed, share):
     given, X = draw(seed), draw(seed).rows["X"]
     model = clone(given.model)

@@ -71,7 +71,7 @@ def test_no_leaf_of_a_greedy_tree_is_smaller(name):
     check(lambda **least: method(4, **options, **least), name == "MixtureTree")
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=3)
 @pytest.mark.filterwarnings("ignore:The tree has lost", "ignore:lambda_=", "ignore:The node solver")
 @pytest.mark.parametrize("name", TAO)
 def test_no_leaf_of_tao_is_smaller(name):

@@ -192,7 +192,7 @@ def test_fresh_sets():
         assert suggested(without(kind, np.random.default_rng([78, i]), 400), i, numbers) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_more_fresh_sets():
     right = [
         suggested(X, i) == k

@@ -98,7 +98,7 @@ def test_units_change_no_assignment(method, X, k, power):
     assert scaled.tree_.n_parameters == plain.tree_.n_parameters
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=4)
 @few
 @given(rows, n_clusters, st.integers(-1000, 1000))
 def test_an_origin_changes_no_assignment(method, X, k, shift):
@@ -110,7 +110,7 @@ def test_an_origin_changes_no_assignment(method, X, k, shift):
     np.testing.assert_array_equal(moved.labels_, plain.labels_)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=4)
 @few
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.permutations(range(4)))
 def test_permuted_columns_permute_the_tree(method, seed, k, order):

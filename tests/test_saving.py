@@ -472,7 +472,7 @@ FITS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=5)
 @pytest.mark.parametrize("name", FITS)
 def test_models_of_any_fit_can_be_loaded(name, tmp_path):
     """The checks of `load` accept the attributes of every kind of fit."""

@@ -189,6 +189,7 @@ def test_cells_of_another_type_are_the_same_level_or_raise():
         pipeline[:-1].transform(table.assign(b="maybe"))
 
 
+@pytest.mark.slow
 def test_words_for_missing_values_count_in_new_rows_too():
     table, _ = structured_table(0)
     table.loc[3, "region"] = None
@@ -276,6 +277,7 @@ def test_strings_beside_numbers_are_categories():
     assert "size is 42" in pipeline[:-1].get_feature_names_out()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_unrelated_columns_with_rare_levels_do_not_make_clusters(seed):
     numbers, truth = make_blobs(600, 3, centers=4, cluster_std=1.0, random_state=seed + 10)
@@ -289,6 +291,7 @@ def test_unrelated_columns_with_rare_levels_do_not_make_clusters(seed):
     assert adjusted_rand_score(truth, pipeline.predict(table)) >= 0.9
 
 
+@pytest.mark.slow
 def test_clusters_that_are_the_levels_of_a_column_warn():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"x": rng.normal(size=N), "y": rng.normal(size=N)})
@@ -321,6 +324,7 @@ def test_an_indicator_marks_missing_numbers():
     np.testing.assert_array_equal(rows.iloc[:, -1] == 1, is_missing)
 
 
+@pytest.mark.slow
 def test_the_pipeline_is_an_ordinary_one():
     table, _ = structured_table(0)
     pipeline = table_pipeline(table, 3, max_leaves=3, random_state=0, date_parts=["month"])

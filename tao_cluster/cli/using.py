@@ -1,5 +1,6 @@
 """Commands that use a fitted model, such as `predict`, `explain`, `monitor` and `export`."""
 
+import json
 import sys
 from argparse import ArgumentParser
 from dataclasses import fields
@@ -7,11 +8,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from .._utils.warnings import listed
 from ..columns.view import shown
 from ..explanations import explain
-from ..export import to_dot, to_onnx, to_rules, to_sql, to_text
+from ..facade import FORMATS, Facade
 from ..monitoring import monitor
 from ..page import to_html
 from ..plot import save_tree
@@ -63,8 +65,9 @@ def add_parsers(commands):
     page = add("page", "write an interactive HTML page of the tree", _page, model, drawn)
     arguments.add_out(page, default=PAGE, help=f"file of the page (default: {PAGE})")
 
-    export = add("export", "write the tree as rules, SQL, DOT, JSON or ONNX", _export, model)
-    export.add_argument("--format", choices=_WRITERS, default="rules", help="default: %(default)s")
+    export = add("export", "write the tree in one of several formats", _export, model)
+    formats = {"choices": [*FORMATS, "json"], "default": "rules", "help": "default: %(default)s"}
+    export.add_argument("--format", **formats)
     text = "dialect of SQL, such as postgres, mysql or bigquery (default: ansi)"
     export.add_argument("--dialect", help=text)
     arguments.add_out(export, help="file to write (default: the screen; onnx needs a file)")
@@ -137,22 +140,25 @@ def _export(options):
     if dialect and options.format != "sql":
         raise ValueError("--dialect is an option of --format sql.")
     model, _ = folder.read_model(options.model)
-    content = _WRITERS[options.format](model, **dialect)
+    text = content(model, options.format, **dialect)
     if options.out is None:
-        print(content)
+        print(text)
         return
     check_free([options.out], options.force)
-    data = content if isinstance(content, bytes) else f"{content}\n".encode()
+    data = text if isinstance(text, bytes) else f"{text}\n".encode()
     options.out.write_bytes(data)
     print(f"The tree is in {options.out}")
 
 
-# Functions that return the content of each format: str or bytes.
-_WRITERS = {
-    "text": to_text,
-    "rules": lambda model: "\n".join(to_rules(model)),
-    "sql": to_sql,
-    "dot": to_dot,
-    "json": lambda model: tree_of(shown(model)[0]).to_json(indent=1),
-    "onnx": lambda model: to_onnx(model).SerializeToString(),
-}
+def content(model, name, **options):
+    """Return a model in the format of this name: str, or bytes if it is a binary format."""
+    if name == "json":
+        return tree_of(shown(model)[0]).to_json(indent=1)
+    exported = getattr(Facade, f"to_{name}")(model, **options)
+    if isinstance(exported, dict):
+        return json.dumps(exported, ensure_ascii=False, indent=1)
+    if isinstance(exported, list):
+        return "\n".join(exported)
+    if isinstance(exported, pd.DataFrame):
+        return exported.to_csv(index=False)
+    return exported if isinstance(exported, str) else exported.SerializeToString()

@@ -10,15 +10,13 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from .. import facade
 from ..outofcore.blocks import sum_over_blocks
 from ..outofcore.fit import fit
 from .source import by_rows, dask_blocks
 
 # Methods of the fitted estimator that do not read rows in Dask collections.
-_METHODS = {
-    *("decision_path", "describe", "explain", "nearest_change", "plot", "save"),
-    *("to_dataframe", "to_dot", "to_html", "to_onnx", "to_rules", "to_sql", "to_text"),
-}
+_METHODS = {"decision_path", *facade.METHODS}
 
 
 class DaskTreeClustering(ClusterMixin, BaseEstimator):

@@ -32,6 +32,7 @@ def iris(tmp_path, monkeypatch):
 OPTIONS = ["--n-clusters", "3", "--lambda", "0.5", "--depth", "3", "--reference-seed", "1"]
 
 
+@pytest.mark.slow
 def test_other_objectives_and_splits(iris, capsys):
     options = ["--objective", "kmedians", "--split", "axis", "--max-leaves", "4", "--out", "other"]
     assert main(["fit", "plain.csv", *OPTIONS, *options, "--no-standardize"]) == 0
@@ -43,6 +44,7 @@ def test_other_objectives_and_splits(iris, capsys):
     assert "TAO axis" in shown
 
 
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize(
     "name", ["plain.csv", "named.csv", "iris.npy", "iris.npz", "single.npz", "sparse.npz"]
 )
@@ -68,6 +70,7 @@ def test_fit(iris, capsys, name):
     assert names[expected.tree_.used_features[0]] in shown
 
 
+@pytest.mark.slow
 def test_number_of_clusters_that_data_suggest(iris, capsys):
     for name in ("plain.csv", "iris.npy"):
         options = ["--n-clusters", "auto", "--split", "axis", "--max-leaves", "2"]
@@ -89,6 +92,7 @@ def test_fit_by_a_goal(iris, capsys):
     assert "not both" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_fit_on_a_sample(iris):
     options = ["--n-clusters", "3", "--lambda", "0.5", "--max-rows", "60"]
     assert main(["fit", "iris.npy", *options]) == 0
@@ -98,6 +102,7 @@ def test_fit_on_a_sample(iris):
     assert load("iris_tree/model.json").tree_ == expected.tree_
 
 
+@pytest.mark.slow
 def test_fit_out(iris, tmp_path):
     assert main(["fit", "iris.npy", *OPTIONS, "--out", "results"]) == 0
     assert {path.name for path in (tmp_path / "results").iterdir()} == {

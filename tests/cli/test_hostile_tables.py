@@ -61,6 +61,7 @@ def test_nothing_is_no_place_to_write_to(command, tmp_path, capsys, monkeypatch)
 PARTS = {"lists": [[1, 2], [3]] * 20, "structs": [{"p": 1}, {"p": 2}] * 20}
 
 
+@pytest.mark.spaced(quick=0)
 @pytest.mark.parametrize("name", PARTS)
 def test_columns_of_values_with_parts_are_left_out(name, tmp_path, capsys):
     columns = {"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7}
@@ -71,6 +72,7 @@ def test_columns_of_values_with_parts_are_left_out(name, tmp_path, capsys):
     assert list(load(tmp_path / "out" / "model.json")[0].readers) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_new_rows_with_parts(tmp_path, capsys):
     pd.DataFrame({"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7}).to_csv(
         tmp_path / "x.csv", index=False

@@ -49,6 +49,7 @@ def expected_of(frame, columns, **parameters):
     return outofcore.fit(estimator, frame[columns].astype(np.float32), random_state=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["birds.parquet", "birds"])
 def test_a_table(rows, capsys, data):
     run("fit", data, *OPTIONS, "--id", "tag")
@@ -85,6 +86,7 @@ def test_choices_of_columns_and_rows(rows):
     assert load("birds_tree/model.json").feature_names_in_.tolist() == ["number", "bill", "mass"]
 
 
+@pytest.mark.slow
 def test_what_was_fitted_is_used_as_ever(rows, capsys):
     run("fit", "birds.parquet", *OPTIONS, "--id", "tag")
     labels = Path("birds_tree/labels.csv").read_text()
@@ -103,6 +105,7 @@ def test_what_was_fitted_is_used_as_ever(rows, capsys):
     run("export", "birds_tree", "--format", "sql")
 
 
+@pytest.mark.slow
 def test_new_rows_without_names(rows):
     run("fit", "birds", *OPTIONS, "--id", "tag", "--columns", "bill,mass")
     rows[["mass", "ringed", "bill"]].to_parquet("nameless.parquet")
@@ -111,6 +114,7 @@ def test_new_rows_without_names(rows):
     assert Path("a.csv").read_text() == Path("b.csv").read_text()
 
 
+@pytest.mark.slow
 def test_progress_is_printed_in_a_terminal(rows, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     run("fit", "birds.parquet", *OPTIONS)

@@ -50,6 +50,7 @@ OPTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_the_tree_is_that_of_python(wine, capsys, name):
     options, parameters = OPTIONS[name]
@@ -70,6 +71,7 @@ def test_the_tree_is_that_of_python(wine, capsys, name):
         assert is_shown == (row.why != "not chosen"), row
 
 
+@pytest.mark.slow
 def test_codes_are_categories(wine):
     wine["code"] = np.arange(178) % 4
     wine.to_csv("wine.csv", index=False)
@@ -78,6 +80,7 @@ def test_codes_are_categories(wine):
     assert decisions.loc["code", "done"] == "4 levels"
 
 
+@pytest.mark.slow
 def test_rows_with_missing_values_are_left_out_on_request(wine, capsys):
     model, labels = fit("--missing", "drop")
     assert "3 of 178 rows have missing values: left out" in capsys.readouterr().err
@@ -90,6 +93,7 @@ def test_rows_with_missing_values_are_left_out_on_request(wine, capsys):
     assert "wine.csv: column 'ash' has 2 missing values" in error
 
 
+@pytest.mark.slow
 def test_header_of_years_and_a_missing_header(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(0).normal(size=(40, 4)).round(3)
@@ -125,6 +129,7 @@ def test_options_of_reading_are_kept_for_new_files(tmp_path, monkeypatch, capsys
     assert labels == (tmp_path / "old_tree" / "labels.csv").read_text()
 
 
+@pytest.mark.slow
 def test_warnings_are_one_line(wine, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -179,6 +184,7 @@ def test_compare_has_one_error_message(wine, capsys, arguments, sentence):
     assert sentence in error
 
 
+@pytest.mark.slow
 def test_fit_explains_labels_of_a_column(wine, capsys):
     wine.loc[7, "kind"] = None
     wine.to_csv("wine.csv", index=False)

@@ -45,6 +45,7 @@ def spread(X, weight):
 # ---------------------------------------------------------------- CUBT
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(tables())
 def test_deviance_cuts_are_the_best(table):
@@ -67,6 +68,7 @@ def test_deviance_cuts_are_the_best(table):
         assert (tree.split(0)[0][0], tree.threshold[0]) == first
 
 
+@pytest.mark.sweep
 def test_cubt_respects_its_limits():
     X = make_blobs(120, centers=6, random_state=0)[0]
     centers = X  # as many clusters as rows: no leaves are joined
@@ -104,6 +106,7 @@ def test_dissimilarity_is_the_mean_of_the_smallest_distances():
     assert dissimilarity(weighted, left, right, 1.0) == (2 * 3 + 5 + 8) / 4
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(tables(), st.integers(1, 4))
 def test_joins_lose_the_least_deviance(table, n_clusters):
@@ -179,6 +182,7 @@ def plain_look_ahead(x, w, low, high, density):
     return min(relative(part) for part in halves(between, third)), third
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(tables(), st.floats(1.0, 4.0))
 def test_density_cuts_look_ahead_as_the_paper_says(table, times):
@@ -222,6 +226,7 @@ def test_cltree_finds_dense_regions_among_sparse_rows():
     np.testing.assert_array_equal(np.array(order)[again.predict(X)], tree.predict(X))
 
 
+@pytest.mark.slow
 def test_cltree_prunes():
     X = load_iris().data
     many = {"max_leaves": 1000, "min_y": 0.0}
@@ -244,6 +249,7 @@ def test_regions_of_few_rows_are_no_leaves():
     assert tree.predict([[0.5], [8.5], [30.0]]).tolist() == [0, 1, 1]
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("method", [CUBT, CLTree])
 @pytest.mark.parametrize("max_leaves", [1, 5, None])
 def test_no_leaf_is_idle(method, max_leaves):
@@ -255,6 +261,7 @@ def test_no_leaf_is_idle(method, max_leaves):
         assert tree.prune().n_leaves == tree.n_leaves
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(tables(), st.integers(0, 3))
 def test_the_cheapest_pair_of_leaves_is_merged_first(table, seed):
@@ -301,6 +308,7 @@ def grown_of(fitted):
 # ---------------------------------------------------------------- KDTree
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(tables())
 def test_kd_cuts_are_medians_of_the_widest_feature(table):
@@ -319,6 +327,7 @@ def test_kd_cuts_are_medians_of_the_widest_feature(table):
     assert tree.threshold[0] == values[int(np.argmin(uneven))]
 
 
+@pytest.mark.slow
 def test_kd_leaves_get_the_label_of_least_surrogate_cost(digits, digits_reference):
     centers = digits_reference.cluster_centers_
     tree = built(KDTree, digits, centers, max_leaves=16)
@@ -366,6 +375,7 @@ def test_degenerate_rows_make_valid_trees(method):
 # ---------------------------------------------------------------- numbers
 
 
+@pytest.mark.slow
 @given(st.integers(1, 5), st.data())
 def test_matching_is_the_best_permutation(k, data):
     pairs = data.draw(hnp.arrays(np.int64, (12, 2), elements=st.integers(0, k - 1)))

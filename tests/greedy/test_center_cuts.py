@@ -123,6 +123,7 @@ def test_thresholds_are_values_or_midpoints(build, data):
     assert not np.array_equal(tree.threshold, middle.threshold)
 
 
+@pytest.mark.slow
 def test_an_embedding_measures_and_X_is_cut(build, digits):
     low = PCA(5, random_state=0).fit_transform(digits)
     reference = KMeans(6, n_init=2, random_state=0).fit(low)
@@ -206,6 +207,7 @@ def test_outliers_do_not_blur_the_rest(build, data):
     assert (tree.predict(X) == build(X, centers).predict(X)).mean() > 0.99
 
 
+@pytest.mark.spaced(quick=5)
 @pytest.mark.parametrize("scale", [1e-300, 3e4, 1e90])
 def test_the_unit_of_the_weights_does_not_matter(build, data, scale):
     X, centers = data
@@ -339,6 +341,7 @@ def test_forms_of_the_input_change_nothing(method, digits):
     assert repeated.inertia_ == pytest.approx(model.inertia_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", MEDIAN_METHODS)
 def test_an_embedding_is_clustered_by_l1_distances(method, digits):
     X = digits[:300]

@@ -167,6 +167,7 @@ def test_cart_is_bad_on_the_paper_s_synthetic_one():
     assert ratio(IMM(3, **reference).fit(X)) < 1.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "share"), [("kmeans", 1 / 4), ("kmedians", 1 / 8)])
 def test_every_tree_with_k_leaves_pays_the_logarithm(objective, share):
     """Codewords differ by 2 in half of the features: 2 d in squares, d in L1 distance."""

@@ -42,6 +42,7 @@ def tables(draw):
     return X, draw(hnp.arrays(np.float64, n, elements=st.integers(0, 3)).filter(np.any))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(tables(), st.integers(1, 6), st.integers(1, 3), st.booleans())
 def test_every_division_is_the_best_one(table, k, least, is_sparse):
@@ -70,6 +71,7 @@ def test_every_division_is_the_best_one(table, k, least, is_sparse):
     assert tree.n_leaves == k or most() <= 1e-9 + rounding
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 def test_trees_are_nested_and_those_of_kauri_with_one_leaf_per_cluster(form, digits, rng):
     X, weight = form(digits[:300]), rng.integers(0, 4, 300).astype(float)

@@ -124,6 +124,7 @@ def nodes_of(tree, centers):
     return nodes
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(problems(), OBJECTIVES)
 def test_the_tree_is_that_of_the_paper(problem, objective):

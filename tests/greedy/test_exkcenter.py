@@ -50,6 +50,7 @@ def clean_cells(X, centers, labels, rows):
     return [rows]
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(problems(), REST)
 def test_leaves_are_clean_cells_or_parts_of_one(problem, rest):
@@ -81,6 +82,7 @@ def test_leaves_are_clean_cells_or_parts_of_one(problem, rest):
             assert all(np.ptp(X[rows[leaf[rows] == one]], axis=0).max() == 0 for one in leaves)
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(problems(), REST)
 def test_forms_of_the_input_change_nothing(problem, rest):

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from greedy import IMM, ExKMC, exkmc
 
 
+@pytest.mark.slow
 def test_one_fit_gives_the_whole_curve(digits, digits_reference):
     options = {"reference": digits_reference}
     model = ExKMC(10, max_leaves=40, **options).fit(digits)

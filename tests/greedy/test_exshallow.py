@@ -10,6 +10,7 @@ from tao_cluster import TAOClustering
 from tao_cluster.measures import weighted_average_explanation_size
 
 
+@pytest.mark.slow
 def test_search_meets_goals(digits, digits_reference):
     options = {"reference": digits_reference}
     plain = ExShallow(10, **options).fit(digits)

@@ -48,6 +48,7 @@ def rows(draw, most=14):
 # ---------------------------------------------------------------- spanning trees, the objective
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(rows(), st.data())
 def test_edges_are_a_minimum_spanning_tree(X, data):
@@ -72,6 +73,7 @@ def test_edges_are_a_minimum_spanning_tree(X, data):
         assert set(joined.ends.ravel()) <= set(some)
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(rows(), st.integers(1, 5), st.data())
 def test_the_free_clustering_is_single_linkage(X, k, data):
@@ -142,6 +144,7 @@ def plain_leaves(X, squared, labels, k):
     return leaves, cuts
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(rows(), st.integers(1, 5), st.booleans())
 def test_every_cut_leaves_the_largest_spacing(X, k, is_embedded):

@@ -114,6 +114,7 @@ def check_imm(tree, X, centers, weight, objective, divisor=None):
             todo.append((child, below, some[places[some] == side], complete))
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(problems(), OBJECTIVES)
 @example(
@@ -131,6 +132,7 @@ def test_imm_makes_the_fewest_mistakes_at_every_node(problem, objective):
     assert len(np.unique(tree.leaf_label[tree.leaves])) == len(distinct)
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(problems(max_rows=30, max_centers=9))
 def test_emn_makes_the_fewest_mistakes_for_each_parted_center(problem):
@@ -171,6 +173,7 @@ def walk(tree, X, centers):
             todo.append((child, rows[left == side], some[places == side], edges))
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(problems(), OBJECTIVES)
 def test_exgreedy_induces_the_least_cost_at_every_node(problem, objective):
@@ -215,6 +218,7 @@ def expected_explanation(X, weight, centers, rows, some, path, feature, threshol
     return float(depth)
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(problems(), st.sampled_from([0.03, 0.3, 5.0]), OBJECTIVES)
 def test_exshallow_minimises_price_plus_depth_at_every_node(problem, factor, objective):
@@ -281,6 +285,7 @@ def expand_plainly(X, centers, weight, leaves, number, max_leaves):
     return leaves
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @given(problems(), st.integers(0, 5), st.sampled_from(["imm", "none"]))
 def test_exkmc_makes_the_best_expansions(problem, extra, base):

@@ -74,7 +74,7 @@ def check(name):
             assert size <= 1.005 * run["waes"], name
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize("name", NAMES)
 def test_same_clusters_as_the_published_programs(name):
     check(name)

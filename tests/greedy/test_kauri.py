@@ -66,6 +66,7 @@ def problems(draw):
     return X, weight, k, draw(st.integers(1, 7))
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(problems(), st.booleans())
 def test_every_step_is_the_best_of_all(problem, is_sparse):
@@ -138,6 +139,7 @@ def test_ties_go_to_the_lowest_feature_and_threshold(rng):
     assert tree.threshold[tree.decision_nodes].tolist() == [1.0, 0.0]
 
 
+@pytest.mark.slow
 def test_far_from_the_origin_and_wide(rng):
     X = rng.integers(0, 8, (80, 3)).astype(float)
     near = built(Kauri, X, X[:4], max_leaves=9)

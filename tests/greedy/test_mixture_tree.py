@@ -70,6 +70,7 @@ def tree_of(weights, means, variances, criterion="error"):
     return model_of(mixture_of(weights, means, variances, "spherical"), criterion).tree_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_ratio", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cut_is_the_best_of_all_thresholds(seed, is_ratio):
@@ -171,6 +172,7 @@ def test_rows_do_not_matter(rng):
         np.testing.assert_array_equal(model.free_centers_, mixture.means_)
 
 
+@pytest.mark.slow
 def test_many_components_take_little_time(rng):
     means = rng.normal(size=(100, 64))
     spreads = rng.uniform(0.3, 1, means.shape)
@@ -181,6 +183,7 @@ def test_many_components_take_little_time(rng):
     assert time.process_time() - start < 10
 
 
+@pytest.mark.slow
 def test_fitted_here(rng):
     X = load_iris().data
     model = MixtureTree(3, random_state=0).fit(X)

@@ -68,6 +68,7 @@ def plain_cuts(X, weight, distances, max_leaves):
     return {cuts[node][2] for node in useful}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_matrix])
 @settings(deadline=None, max_examples=80)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 14), d=st.integers(1, 3), k=st.integers(1, 4))

@@ -40,6 +40,7 @@ def distances(X, centers, objective):
 CENTERS = [[0.0, 0.0, 5.0], [1.0, 2.0, 5.0], [4.0, 3.0, 5.0]]
 
 
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("rule", ["random-coordinate", "gamlath", "makarychev-shan", "esfandiari"])
 def test_cuts_of_kmedians_are_uniform(rule):
     found = draws(CENTERS, rule, "kmedians")
@@ -51,6 +52,7 @@ def test_cuts_of_kmedians_are_uniform(rule):
         assert kstest(threshold[feature == f] / extent, "uniform").pvalue > 1e-3
 
 
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("rule", ["gamlath", "makarychev-shan"])
 def test_cuts_of_kmeans_prefer_wide_gaps_and_their_middle(rule):
     found = draws(CENTERS, rule, "kmeans")
@@ -66,6 +68,7 @@ def test_cuts_of_kmeans_prefer_wide_gaps_and_their_middle(rule):
         assert kstest((threshold[each] - a) / (b - a), "triang", args=(0.5,)).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_bicriteria_cuts_have_uniform_squares_of_their_distance_to_the_median():
     found = draws(CENTERS, "bicriteria", "kmeans", delta=0.5)
     feature, threshold = found.T
@@ -79,6 +82,7 @@ def test_bicriteria_cuts_have_uniform_squares_of_their_distance_to_the_median():
         assert kstest(away[side] ** 2 / most * (1 + 1 / 384) ** 2, "uniform").pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_centers_that_are_near_are_parted_last():
     near = [[0.0, 0.0], [1e-4, 0.01], [5.0, 1.0], [9.0, 4.0]]
     found = draws(near, "makarychev-shan", "kmedians")
@@ -112,6 +116,7 @@ def test_shared_cuts_are_made_in_every_leaf_that_they_part():
         assert all(same) if is_shared else not any(same)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     hnp.arrays(
@@ -142,6 +147,7 @@ def test_every_center_gets_a_leaf(centers, rule, seed):
     np.testing.assert_array_equal(centers[tree.predict(centers)], centers)
 
 
+@pytest.mark.slow
 def test_bicriteria_shares_centers_while_there_are_leaves():
     X = np.random.default_rng(0).normal(size=(40, 3))
     options = {"rule": "bicriteria", "delta": 0.05, "n_trees": 1}
@@ -150,6 +156,7 @@ def test_bicriteria_shares_centers_while_there_are_leaves():
     assert 40 < max(sizes) <= 42
 
 
+@pytest.mark.spaced(quick=3)
 @pytest.mark.parametrize(("objective", "name"), RULES_OF)
 def test_the_first_tree_of_least_cost_is_kept(objective, name, rng):
     X = np.round(rng.normal(size=(60, 3)), 1)
@@ -184,6 +191,7 @@ def test_the_best_tree_is_kept_for_any_form_of_the_rows(objective, name, rng):
     assert costs[0] <= costs[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 4, 8])
 def test_the_mean_of_200_seeds_respects_the_bound(k, rng):
     X = np.concatenate([rng.normal(size=(150, 4)), rng.standard_cauchy((50, 4))])

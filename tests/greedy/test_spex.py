@@ -66,6 +66,7 @@ def problems(draw):
     return X, labels, weight, k
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(problems(), st.booleans(), st.booleans())
 def test_cliques_are_cut_best(problem, is_even, is_sparse):
@@ -172,6 +173,7 @@ def rotated_blobs(rng):
     return rows @ turn.T, labels, np.array([[0.0, 0.0], [0.0, 4.0]]) @ turn.T
 
 
+@pytest.mark.slow
 def test_hyperplanes_part_what_axes_do_not(rng, digits, digits_reference):
     X, _, centers = rotated_blobs(rng)
     axis = SpEx(2, reference=centers).fit(X)
@@ -186,6 +188,7 @@ def test_hyperplanes_part_what_axes_do_not(rng, digits, digits_reference):
     assert SpEx(10, split="oblique", price=10, **terms).fit(digits).tree_ == axis.tree_
 
 
+@pytest.mark.slow
 def test_hyperplanes_for_all_forms_of_the_data(digits):
     X, weight = digits[:400], np.random.default_rng(0).integers(0, 3, 400)
     for kind in KINDS[::2]:

@@ -163,6 +163,7 @@ def test_a_close_pair_among_distant_centres():
     np.testing.assert_array_equal(bisector_tree(centers).predict(X), [0, 0, 1, 1, 2])
 
 
+@pytest.mark.slow
 def test_points_known_inside_only_save_linear_programs(rng, monkeypatch):
     centers = rng.normal(size=(8, 2))
     tree = voronoi_tree(centers)
@@ -241,6 +242,7 @@ def test_bisector_tree_has_a_leaf_a_centre(rng, k, d):
     np.testing.assert_array_equal(tree.predict(centers), np.arange(k))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(
     arrays(np.int64, st.tuples(st.integers(1, 9), st.integers(1, 3)), elements=st.integers(0, 3))

@@ -85,6 +85,7 @@ def test_cart_of_values_beyond_single_precision(rng):
         np.testing.assert_allclose(tree.threshold[tests], expected.threshold[tests] * scale)
 
 
+@pytest.mark.slow
 def test_the_default_start_of_large_values(blobs):
     large = TAOClustering(4, split="axis", random_state=0).fit(blobs * 2.0**300)
     model = TAOClustering(4, split="axis", random_state=0).fit(blobs)

@@ -8,6 +8,8 @@ A new export needs one test that takes `case`:
     def test_c_code(case):
         model, X, labels = case()
         assert labels_of_my_export(model, X) == labels.tolist()
+
+Tests with the mark `every_format` run the methods `to_...` of the facade, new ones included.
 """
 
 import functools
@@ -21,6 +23,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree
+from tao_cluster.cli.using import content
+from tao_cluster.facade import FORMATS
 from tao_cluster.initial_trees.cart import cart_tree
 
 # Names that break an export that does not quote them correctly.
@@ -153,4 +157,11 @@ def _made(make):
 # rows, and their clusters.
 every_case = pytest.mark.parametrize(
     "case", [functools.partial(_made, make) for make in MAKERS], ids=[m.__name__ for m in MAKERS]
+)
+
+TEXT_FORMATS = [name for name in FORMATS if name != "onnx"]
+
+# A test with this mark runs once per format of text. `write(model)` returns the text.
+every_format = pytest.mark.parametrize(
+    "write", [functools.partial(content, name=name) for name in TEXT_FORMATS], ids=TEXT_FORMATS
 )

@@ -108,6 +108,7 @@ def test_html_is_escaped(tree):
     assert "40 more rows" in table
 
 
+@pytest.mark.slow
 def test_bars_of_a_path_add_up(tree):
     why = explain(tree, [4.0, 2.0], [SCRIPT, "b"])
     of_value, of_sum = why.plot().axes

@@ -59,6 +59,7 @@ def test_one_sum_moves_the_feature_of_largest_effect():
     assert [c.after for c in change.changes] == pytest.approx([6.0, 0.5])
 
 
+@pytest.mark.slow
 def test_no_point_of_a_grid_is_nearer():
     """Against all points of a fine grid: none in the cluster costs less."""
     sides, spreads, n_seen = np.linspace(-6, 6, 241), np.array([1.0, 2.0]), 0
@@ -219,6 +220,7 @@ def test_thresholds_far_from_zero_are_crossed(rng):
     assert change.cost == pytest.approx(1e5 / np.abs(weights).max(), rel=0.02)
 
 
+@pytest.mark.slow
 def test_changes_stay_in_the_observed_range_and_integers():
     X = load_digits().data[:300]
     for split in ({"split": "axis", "max_leaves": 10}, {"lambda_": 30, "depth": 4}):
@@ -233,6 +235,7 @@ def test_changes_stay_in_the_observed_range_and_integers():
     assert model.nearest_change(X[1], 0, bounds=limits).cost > 0
 
 
+@pytest.mark.slow
 def test_observed_limits_of_pipelines_and_saved_models(tmp_path):
     table = load_wine(as_frame=True).data
     pipeline = make_pipeline(StandardScaler(), ExKMC(3, max_leaves=5, random_state=0)).fit(table)
@@ -249,6 +252,7 @@ def test_observed_limits_of_pipelines_and_saved_models(tmp_path):
         assert nearest_change(pipeline, row, k).row["proline"].dtype.kind == "i"
 
 
+@pytest.mark.slow
 def test_dummy_columns_are_one_variable(rng):
     """Columns of get_dummies, with prefixes that contain the separator, and a count column."""
     n = 150

@@ -79,6 +79,7 @@ def hidden(figure):
                 yield from (tick.label1, tick.label2)
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("seed", [0, 1, slow(2), slow(3), *(sweep(seed) for seed in range(4, 12))])
 def test_series_of_any_places(width, seed):
@@ -102,6 +103,7 @@ def test_series_of_any_places(width, seed):
     np.testing.assert_array_equal(ticks, np.round(ticks))  # numbers of parameters are integers
 
 
+@pytest.mark.spaced(quick=0)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("seed", [0, slow(1), sweep(2), sweep(3)])
 def test_panels_of_random_tables(width, seed):
@@ -190,6 +192,7 @@ def test_charts_of_fitted_models():
                 check(figure)
 
 
+@pytest.mark.slow
 def test_changes_of_lambda_are_marked_in_the_history():
     X = np.random.default_rng(0).normal(size=(200, 3))
     model = TAOClustering(3, lambda_=1.0, random_state=0).fit(X)

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from export_cases import TEXT_FORMATS
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from sklearn.base import clone
@@ -18,8 +19,9 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM
 from tao_cluster import TAOClustering, describe, load, monitor, refit, save, table_pipeline
+from tao_cluster.cli.using import content
 from tao_cluster.explanations import explain, nearest_change
-from tao_cluster.export import to_dataframe, to_dot, to_query, to_rules, to_sql, to_text
+from tao_cluster.export import to_dataframe, to_query, to_sql, to_text
 from tao_cluster.page import to_html
 from tao_cluster.plot import plot_test, plot_tests, plot_tree
 from tao_cluster.report import report
@@ -66,14 +68,9 @@ def drawn(axes):
 
 # Functions of the model and its rows, which return texts with the names of all clusters ...
 OF_ALL = {
-    "text": lambda model, X: to_text(model),
-    "rules": lambda model, X: " ".join(to_rules(model, X=X)),
-    "dot": lambda model, X: to_dot(model),
-    "sql": lambda model, X: to_sql(model, table="t"),
-    "query": lambda model, X: " ".join(to_query(model)),
+    **{name: lambda model, X, name=name: content(model, name) for name in TEXT_FORMATS},
     "table of nodes": lambda model, X: to_dataframe(model, X=X).to_string(),
     "report": lambda model, X: json.dumps(report(model)),
-    "page": lambda model, X: to_html(model),
     "page with rows": lambda model, X: to_html(model, X=X),
     "tree": lambda model, X: drawn(plot_tree(model)),
     "tree with rows": lambda model, X: drawn(plot_tree(model, X, nodes="projection")),
@@ -109,6 +106,7 @@ def check(outputs, model, X, names):
         assert not DEFAULT.search(found), kind
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 def test_every_output_has_the_names(named, tmp_path):
     model, X = named
     save(model, tmp_path / "model.json")
@@ -117,7 +115,7 @@ def test_every_output_has_the_names(named, tmp_path):
     assert {*labels.tolist()} == {0, 1, 2}
     check(OF_ALL, model, X, NAMES)
     check(OF_ONE, model, X, [NAMES[labels[0]]])
-    few = {kind: OF_ALL[kind] for kind in ("rules", "sql", "page", "explanations as a table")}
+    few = {kind: OF_ALL[kind] for kind in ("rules", "sql", "html", "explanations as a table")}
     check(few, loaded, X, NAMES)
     assert to_html(loaded, X=X) == to_html(model, X=X)
     assert to_text(model) == to_text(loaded)
@@ -217,6 +215,7 @@ def test_a_file_with_wrong_names_is_rejected(tmp_path):
             load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"image_shape": (1, 2)}, {"nodes": "words"}], ids=str)
 def test_a_name_of_thirty_characters_is_not_cut_in_leaves_and_legends(options):
     model, X = fitted("greedy")

@@ -101,7 +101,7 @@ def routed(pipeline, X):
 # ---------------------------------------------------------------------------- numbers
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=9)
 @pytest.mark.parametrize("name", SCALERS)
 @pytest.mark.parametrize("model", [axis_model(), axis_model(True), oblique_model()], ids=str)
 def test_the_raw_tree_routes_as_the_pipeline(wine, name, model):
@@ -115,6 +115,7 @@ def test_the_raw_tree_routes_as_the_pipeline(wine, name, model):
     np.testing.assert_array_equal(view.numbers(wine), values)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(sorted(SCALERS.keys() - {"selection"})),
@@ -139,6 +140,7 @@ def test_axis_aligned_thresholds_are_exact(name, scale, shift, seed, midpoints):
     np.testing.assert_array_equal(tree.apply(rows), routed(pipeline, rows))
 
 
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("name", INCREASING)
 @pytest.mark.parametrize("midpoints", rest_in_sweeps([False, True], True))
 def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
@@ -162,6 +164,7 @@ def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
     assert any(column in text for column in wine.columns)
 
 
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize(
     "name", rest_in_sweeps(["log1p", "quantiles", "Yeo-Johnson"], "log1p", "quantiles")
 )
@@ -188,6 +191,7 @@ def test_sums_of_nonlinear_columns_raise(wine):
 WORDS = ["price price low", "price high", "film actor", "actor film scene", "scene film"] * 4
 
 
+@pytest.mark.spaced(quick=2)
 @pytest.mark.parametrize(
     "steps",
     [
@@ -326,6 +330,7 @@ def _less_mean(x):
     return x - x.mean(axis=0)
 
 
+@pytest.mark.spaced(quick=16)
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
@@ -374,6 +379,7 @@ def overall(model, X, **options):
     return describe(model, X, **options).differences.groupby("feature")["overall"].first()
 
 
+@pytest.mark.slow
 def test_the_error_message_of_strings_and_nested_pipelines(wine):
     table = wine.assign(
         kind=np.where(wine["hue"] > 1, "dark", "pale"), at=pd.Timestamp("2020-05-05")

@@ -51,6 +51,7 @@ def test_every_method_explains_the_same_clustering(found, wine):
     assert n_rows == {89}  # the reference, too, has seen half the rows only
 
 
+@pytest.mark.slow
 def test_rows_of_the_table_match_the_models(found, wine):
     X, y = wine
     kept, held = map(np.sort, train_test_split(np.arange(len(X)), test_size=0.5, random_state=0))
@@ -88,6 +89,7 @@ def test_budgets(wine):
     assert costs["TAO axis, 5 leaves"] <= costs["ExKMC, 5 leaves"] + 1e-9
 
 
+@pytest.mark.slow
 def test_leaves_follow_from_parameters(wine):
     X, _ = wine
     found = compare(X, 3, ["exkmc"], budgets={"parameters": [10, 16]})
@@ -229,6 +231,7 @@ def test_wrong_arguments_raise(wine, arguments, sentence):
         compare(X, 3, **arguments)
 
 
+@pytest.mark.slow
 def test_warnings_of_fits_are_listed_below_the_table(wine):
     X, _ = wine
     methods = {"shallow <1>": TAOClustering(lambda_=1.0, depth=1), "built in": "imm"}
@@ -241,6 +244,7 @@ def test_warnings_of_fits_are_listed_below_the_table(wine):
     assert compare(X, 3, ["imm"]).notes == ()
 
 
+@pytest.mark.slow
 def test_picture_has_one_series_per_method(found):
     for size in ("parameters", "leaves", "WAD", "WAES"):
         ax = found.plot(size, new=False)
@@ -260,6 +264,7 @@ def test_picture_has_one_series_per_method(found):
         assert set(found.table["cost_increase_new"].dropna()) == set(drawn)
 
 
+@pytest.mark.slow
 def test_known_methods_have_looks_of_their_own(wine):
     X, _ = wine
     model = IMM(3, random_state=0).fit(X)
@@ -274,6 +279,7 @@ def test_known_methods_have_looks_of_their_own(wine):
     assert len({color for color, _ in looks[0].values()}) == len(known)
 
 
+@pytest.mark.slow
 def test_a_trace_lies_on_the_parameters_of_its_trees(found):
     ax = found.plot("parameters", new=False)
     models = [model for name, model in found.models.items() if name.startswith("ExKMC")]
@@ -285,6 +291,7 @@ def test_a_trace_lies_on_the_parameters_of_its_trees(found):
         assert at[model.tree_.n_parameters] == pytest.approx(model.cost_increase_)
 
 
+@pytest.mark.slow
 def test_costs_of_different_magnitude_are_logarithmic(wine):
     X, _ = wine
     models = {f"m{i}": IMM(3, random_state=0).fit(X) for i in range(2)}
@@ -323,6 +330,7 @@ def test_printed_form_is_the_table_with_headings(wine):
     assert "-" in repr(compare(X, 3, ["imm"])).splitlines()[1].split()  # the free clustering
 
 
+@pytest.mark.slow
 def test_a_single_cluster_and_single_leaves():
     X = np.arange(12.0).reshape(6, 2)
     with warnings.catch_warnings():
@@ -375,6 +383,7 @@ def test_unused_arguments_are_listed(wine):
     assert found.notes == ("n_clusters=5 is not used: y has 3 labels.",)
 
 
+@pytest.mark.slow
 def test_equal_trees_of_a_path_are_shown_once(wine):
     X, _ = wine
     found = compare(X, 3, ["tao"], lambdas=[1.0, 1.0 + 1e-9, 1.0 + 2e-9])

@@ -28,6 +28,7 @@ def path():
     return X, tao_path(X, 4, [0.1, 1, 10, 40], depth=3, random_state=0)
 
 
+@pytest.mark.slow
 def test_path_shows_every_tree_and_the_knee(path):
     _, models = path
     ax = plot_path(models, title="a path")
@@ -58,6 +59,7 @@ def names_of(ax):
     return [line.get_label() for line in lines]
 
 
+@pytest.mark.slow
 def test_axes_name_the_free_clustering(path):
     X, models = path
     pictures = plot_path(models), plot_tradeoff(models), plot_history(models[0])
@@ -71,6 +73,7 @@ def test_axes_name_the_free_clustering(path):
     assert cost_label([labels], new=True) == "held-out rows with another label, %"
 
 
+@pytest.mark.slow
 def test_markers_that_would_coincide_are_nested(path):
     _, models = path
     place = models[0].tree_.n_parameters, models[0].cost_increase_
@@ -90,6 +93,7 @@ def test_markers_that_would_coincide_are_nested(path):
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["b", "c"]
 
 
+@pytest.mark.slow
 def test_notes_of_a_path_cover_nothing(path):
     _, models = path
     ax = plot_path(models)
@@ -106,6 +110,7 @@ def test_notes_of_a_path_cover_nothing(path):
         assert ax.bbox.contains(box.x1, box.y1)
 
 
+@pytest.mark.slow
 def test_a_method_looks_alike_in_all_pictures(path):
     X, models = path
     reference = models[0].free_centers_
@@ -130,6 +135,7 @@ def test_a_method_looks_alike_in_all_pictures(path):
     assert len(set(looks_of(plot_tradeoff([imm, imm], labels=["a", "b"])).values())) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("costs", "scale"), [((0.1, 3.0), "log"), ((0.2, 3.0), "linear"), ((0.0, 3.0), "linear")]
 )
@@ -147,6 +153,7 @@ def test_one_rule_makes_axes_of_costs_logarithmic(path, costs, scale):
         assert all(ax.get_ylim()[0] <= 0 for ax in pictures)
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("size", ["leaves", "parameters", "explanation_size"])
 def test_tradeoff_joins_models_of_a_label(path, size):
     X, models = path
@@ -229,6 +236,7 @@ def test_stages_of_a_sample_are_marked(blobs):
     assert STAGES["polish"][0] in names
 
 
+@pytest.mark.slow
 def test_regions_of_the_plane(blobs):
     model = TAOClustering(4, random_state=0).fit(blobs[:, :2])
     axes = plot_regions(model, blobs[:, :2], title="blobs")
@@ -276,6 +284,7 @@ def test_curves_of_one_model_or_none_raise(path):
             draw([])
 
 
+@pytest.mark.slow
 def test_global_style_is_not_changed(path):
     before = dict(plt.rcParams)
     plot_path(path[1])

@@ -38,6 +38,7 @@ def wine():
     return load_wine(as_frame=True).data.rename(columns=lambda name: name[:12])
 
 
+@pytest.mark.slow
 def test_levels_tests_and_clusters_in_the_units_of_the_columns(wine):
     model = leaf_per_cluster(4, standardize=True).fit(wine).name_clusters({0: "Light wines"})
     trees = nested(model, wine)
@@ -57,6 +58,7 @@ def test_levels_tests_and_clusters_in_the_units_of_the_columns(wine):
         assert float(numbers.split(" (")[0]) == pytest.approx(mean, abs=wine[column].std() / 10)
 
 
+@pytest.mark.slow
 def test_chosen_levels(wine):
     trees = nested(leaf_per_cluster(4).fit(wine), wine)
     assert {"1", "2", "3", "4"} & set(texts_of(trees.plot(levels=[2, 4]))) == {"2", "4"}
@@ -69,6 +71,7 @@ def test_chosen_levels(wine):
         trees.plot(image_shape=(2, 2))
 
 
+@pytest.mark.slow
 def test_the_left_side_of_a_test_is_on_the_left(rng):
     X = rng.normal(size=(150, 3))
     trees = nested(leaf_per_cluster(7, split="oblique").fit(X), X)
@@ -81,6 +84,7 @@ def test_the_left_side_of_a_test_is_on_the_left(rng):
         assert place[left[left >= 0]].max() < place[right[right >= 0]].min()
 
 
+@pytest.mark.slow
 def test_several_tests_of_one_division():
     X = make_circles(300, factor=0.4, random_state=0)[0]
     model = TAOClustering(5, split="axis", max_leaves=20, random_state=0).fit(X)

@@ -106,6 +106,7 @@ def pipeline():
     return table_pipeline(table, 3, split="axis", max_leaves=3, random_state=0).fit(table)
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_pandas(pipeline):
     table = customers()
     found = pipeline[-1].describe
@@ -149,6 +150,7 @@ def test_numbers_are_those_of_pandas(pipeline):
     assert again.segments[0].precision > 0.9
 
 
+@pytest.mark.slow
 def test_contrasts_and_their_intervals(pipeline):
     table = customers()
     found = describe(pipeline, table)

@@ -281,6 +281,7 @@ def test_a_value_close_to_its_bound_is_told_from_it():
 NAMES = ["sepal", "petal", "depth", "height"]
 
 
+@pytest.mark.slow
 def test_named_values_are_taken_by_name():
     pandas = pytest.importorskip("pandas", reason="pandas is optional")
     X = load_iris().data

@@ -3,8 +3,10 @@
 import sqlite3
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from export_cases import every_format
 from reading import check_rules
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_wine
@@ -19,14 +21,12 @@ from sklearn.preprocessing import (
 )
 
 from greedy import IMM, ExKMC
-from tao_cluster import TAOClustering, describe
+from tao_cluster import TAOClustering
 from tao_cluster.columns import Indicator, raw_view
 from tao_cluster.explanations import explain
 from tao_cluster.export import (
     from_dict,
-    to_dataframe,
     to_dict,
-    to_dot,
     to_onnx,
     to_rules,
     to_sql,
@@ -36,8 +36,6 @@ from tao_cluster.inspection.rows import Rows
 from tao_cluster.page import to_html
 from tao_cluster.plot import plot_tree
 from tao_cluster.report import report
-
-pd = pytest.importorskip("pandas", reason="tables with names")
 
 
 def axis_model(midpoints=False):
@@ -112,7 +110,7 @@ def values_by_hand(table, names):
     return np.column_stack(columns)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=8)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("threshold", [0.0, 1.0], ids=["dense", "sparse"])
 def test_mixed_tables(way, threshold):
@@ -184,6 +182,7 @@ def test_many_categories_stay_sparse():
     assert numbers.nnz == 2 * len(table)
 
 
+@pytest.mark.slow
 def test_gaps_are_filled_as_the_pipeline_does():
     table = mixed_table()
     rng = np.random.default_rng(1)
@@ -224,7 +223,7 @@ def sql_labels(model, rows, **options):
     return [row[-1] for row in rows]
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=8)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("table_name", [None, "points"])
 def test_sql_reads_the_raw_table(way, table_name):
@@ -244,27 +243,13 @@ def test_every_number_of_the_rules_can_be_checked_against_rows():
     assert rules == to_rules(pipeline, precision=17, X=table)
 
 
-EXPORTS = {
-    "text": to_text,
-    "rules": lambda model: "\n".join(to_rules(model)),
-    "dataframe": lambda model: "\n".join(to_dataframe(model)["test"]),
-    "dot": to_dot,
-    "sql": to_sql,
-    "html": to_html,
-    "report": lambda model: str(report(model)),
-    "describe": lambda model: str(describe(model, mixed_table())),
-}
-
-
-@pytest.mark.parametrize("name", EXPORTS)
-def test_every_export_speaks_of_the_raw_columns(name):
-    pipeline = mixed_pipeline("names", axis_model()).fit(mixed_table())
-    text = EXPORTS[name](pipeline)
-    assert "plan" in text
-    assert "gold" in text
-    assert "hours" in text
+@every_format
+def test_every_export_shows_the_raw_columns(write):
+    text = write(mixed_pipeline("names", axis_model()).fit(mixed_table()))
+    for name in ("plan", "gold", "hours"):
+        assert name in text
     for foreign in ("__", "standardscaler", "onehot"):
-        assert foreign not in text.lower().replace("<!doctype", ""), foreign
+        assert foreign not in text.lower().replace("<!doctype", "")
 
 
 def test_dict_gives_the_raw_tree_back():
@@ -279,7 +264,7 @@ def test_explanations_take_raw_rows():
     table = mixed_table()
     pipeline = mixed_pipeline("names", axis_model()).fit(table)
     view = raw_view(pipeline)
-    for i in range(40):
+    for i in range(10):
         row = table.iloc[i]
         texts = {
             str(explain(pipeline, form)) for form in (row, table.iloc[[i]], row.tolist(), dict(row))
@@ -306,6 +291,7 @@ def test_names_for_all_raw_columns():
     assert "x1 is " in to_text(unnamed)
 
 
+@pytest.mark.slow
 def test_counts_and_pictures_of_raw_rows(tmp_path):
     table = mixed_table()
     pipeline = mixed_pipeline("names", oblique_model()).fit(table)
@@ -328,6 +314,7 @@ def test_counts_and_pictures_of_raw_rows(tmp_path):
     assert "plan is gold" in (tmp_path / "tree.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.spaced(quick=0)
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_leaves_show_categories_as_shares(is_sparse):
     """Pages show "plan: gold 84 % (overall 15 %)", pictures the same without the word."""

@@ -68,6 +68,7 @@ def test_page_needs_nothing_from_elsewhere(path, digits):
     assert not re.search(r"<link|<img|@import|url\(|<script[^>]* src", page)
 
 
+@pytest.mark.slow
 def test_tests_are_exact(path, digits):
     facts = data_of(to_html(path, X=digits, image_shape=(8, 8)))
     assert len(facts["models"]) == 2
@@ -111,6 +112,7 @@ def test_rows_are_exact_and_every_leaf_has_one(digits, form):
     assert set(model.apply(X)) == set(model.apply(X[ids]))
 
 
+@pytest.mark.slow
 def test_leaves_show_what_pictures_show(path, digits):
     digits_y = load_digits().target
     tree = path[0].tree_
@@ -248,6 +250,7 @@ def test_samples_of_levels_know_which_levels_go_left():
         assert np.bincount(codes.astype(int) + 1).tolist() == [1, 9, 10, 10]
 
 
+@pytest.mark.slow
 def test_samples_of_many_tests_are_small(rng):
     tree = random_tree(rng, n_features=5, n_nodes=1001, density=0.5)
     X = rng.normal(size=(5000, 5))
@@ -262,6 +265,7 @@ def test_samples_of_many_tests_are_small(rng):
 # ---------------------------------------------------------------- sizes
 
 
+@pytest.mark.slow
 def test_page_of_a_large_tree_is_small(rng):
     tree = random_tree(rng, n_features=784, n_nodes=127, density=1.0)
     features = {i: tree.split(i)[0] for i in tree.decision_nodes}
@@ -455,6 +459,7 @@ def test_names_on_colours_and_lines_on_white_are_visible():
         assert line == pytest.approx(color) or 1.05 / (luminance(color) + 0.05) < 2
 
 
+@pytest.mark.slow
 def test_a_cluster_has_one_colour_in_all_pictures_and_after_a_refit():
     X = load_wine(as_frame=True).data
     objective = Trimmed("kmeans", share=0.1)

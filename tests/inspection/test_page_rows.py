@@ -21,7 +21,9 @@ pytestmark = pytest.mark.slow
 browser = pytest.fixture(scope="module")(started_browser)
 path = pytest.fixture(scope="module")(path_of_digits)
 file = pytest.fixture(scope="module")(file_of_digits)
-page = pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])(open_page)
+page = pytest.fixture(
+    params=[DESK, pytest.param(PHONE, marks=pytest.mark.sweep)], ids=["desk", "phone"]
+)(open_page)
 
 
 def choose(page, row):

@@ -167,6 +167,7 @@ def test_words_are_red_then_blue_and_sized_by_weight(rows):
     assert "1 word" not in texts_of(few)  # the box shows it
 
 
+@pytest.mark.slow
 def test_tests_of_one_feature_show_the_share_of_rows(rows):
     model = TAOClustering(3, split="axis", max_leaves=3, random_state=0).fit(rows)
     texts = [text.split(" · ")[0] for text in texts_of(plot_tree(model, rows))]
@@ -362,7 +363,7 @@ def test_what_a_tree_picture_needs(options, message):
         plot_tree(two_tests(), **options)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize(
     "nodes", rest_in_sweeps(["words", "bars", "projection", "image"], "words", "projection")
 )
@@ -401,6 +402,7 @@ def assert_apart(boxes):
     assert not overlaps.any(), np.argwhere(overlaps)
 
 
+@pytest.mark.slow
 def test_text_shrinks_with_the_axes(rows):
     wide = plot_tree(two_tests(), rows)
     small = plot_tree(two_tests(), rows, ax=plt.figure(figsize=(2, 2)).gca())

@@ -72,6 +72,7 @@ def shown(ax):
     return [text.get_text() for text in ax.texts]
 
 
+@pytest.mark.spaced(quick=2)
 @pytest.mark.parametrize("names", [QUESTIONS, SURVEY, CJK, ["a_b" * 30] * 4], ids=range(4))
 @pytest.mark.parametrize(
     "nodes", ["bars", "projection", pytest.param("words", marks=pytest.mark.slow)]
@@ -134,6 +135,7 @@ def test_beginnings_that_names_share(names, prefix):
     assert len({abbreviate(name) for name in names}) == len(names)
 
 
+@pytest.mark.slow
 def test_characters_without_a_font_give_one_warning(X):
     for draw in (
         lambda: plot_tree(three_tests(), X, feature_names=CJK),
@@ -173,6 +175,7 @@ def test_characters_of_another_installed_font_are_drawn(X, tmp_path, monkeypatch
 # ---------------------------------------------------------------- trees of many levels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("orientation", ["vertical", "horizontal"])
 @pytest.mark.parametrize("nodes", ["bars", pytest.param("projection", marks=pytest.mark.slow)])
 def test_chains_are_folded_into_columns(rng, orientation, nodes):
@@ -244,6 +247,7 @@ CATEGORIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", CATEGORIES, ids=["short", "long"])
 @pytest.mark.parametrize("nodes", ["bars", "projection"])
 def test_no_tick_crosses_text(rng, levels, nodes):

@@ -13,9 +13,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import tao_cluster
 from greedy import IMM
-from tao_cluster import Tree, explanations, export, page, plot
+from tao_cluster import Tree, plot
 from tao_cluster.export import Indicator
 from tao_cluster.plot import cluster_color, plot_tree
 from tao_cluster.plot.layout import Layout
@@ -81,6 +80,7 @@ def test_upper_trees_hold_all_leaves(rng, max_depth):
     assert UpperTree.from_tree(tree, None).tree is tree
 
 
+@pytest.mark.slow
 def test_a_subtree_is_a_box_with_its_clusters(stairs):
     X = np.array([[0.0, 0], [3, 0], [3, 0], [3, 9], [1.5, 0]])
     ax = plot_tree(stairs, X, max_depth=1)
@@ -118,7 +118,7 @@ def test_horizontal_trees_grow_to_the_right(rng):
     assert (to, at) == pytest.approx((left[first[0]], middle[first[0]]))
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=3)
 @pytest.mark.parametrize("nodes", ["bars", "words", "projection", "image"])
 @pytest.mark.parametrize("max_depth", [None, 3])
 def test_nothing_overlaps_in_horizontal_trees(rng, nodes, max_depth):
@@ -156,6 +156,7 @@ def strong_edges(ax):
     ]
 
 
+@pytest.mark.slow
 def test_the_path_of_a_row_is_highlighted(stairs):
     X = np.array([[0.0, 0], [3.0, 0.5], [1.5, 0]])
     ax = plot_tree(stairs, X, highlight=1)
@@ -177,6 +178,7 @@ def test_values_close_to_a_threshold_have_enough_digits(stairs):
     assert "value 1.0001" in shown
 
 
+@pytest.mark.slow
 def test_rows_of_tables_are_highlighted(blobs):
     table = pd.DataFrame(blobs, columns=["height", "width", "age"])
     for model in (IMM(4, random_state=0), make_pipeline(StandardScaler(), IMM(4, random_state=0))):
@@ -204,25 +206,6 @@ def test_rows_of_tables_are_highlighted(blobs):
 def test_bad_options(stairs, options, message):
     with pytest.raises(ValueError, match=message):
         plot_tree(stairs, **options)
-
-
-METHODS = [
-    *("to_text", "to_rules", "to_dot", "to_sql", "to_onnx", "to_dataframe", "to_html", "plot"),
-    *("explain", "nearest_change", "describe", "save"),
-]
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_methods_show_the_parameters_and_the_help_of_their_functions(name, stairs):
-    homes = (export, page, explanations, tao_cluster)
-    found = [getattr(home, name) for home in homes if hasattr(home, name)]
-    function = plot.plot_tree if name == "plot" else found[0]
-    _, *expected = inspect.signature(function).parameters.values()
-    for model in (stairs, IMM(3)):
-        method = getattr(model, name)
-        assert list(inspect.signature(method).parameters.values()) == expected
-        assert inspect.getdoc(method) == inspect.getdoc(function)
-    assert inspect.signature(getattr(IMM, name)) == inspect.signature(function)
 
 
 def test_plot_takes_rows_by_position_and_names_unknown_options(stairs, tmp_path):

@@ -77,6 +77,7 @@ def test_two_features_are_a_scatter_plot_with_the_line(tree, X, as_rows):
     np.testing.assert_array_equal(inside, X[:, :2] @ [2.0, -1.0] <= 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [1, 2, 3])
 def test_the_legend_covers_neither_points_nor_the_title(tree, X, n_columns):
     ax = plot_test(tree, 0, X)
@@ -151,6 +152,7 @@ def test_levels_of_a_column_are_bars():
     assert grey_side(ax) == (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_pipelines_are_drawn_in_raw_units(rng):
     n = 120
     table = pd.DataFrame(
@@ -171,6 +173,7 @@ def test_pipelines_are_drawn_in_raw_units(rng):
     assert len(axes) == len(raw_view(pipeline).tree_.decision_nodes)
 
 
+@pytest.mark.slow
 def test_grids_show_all_tests_or_some(tree, X):
     axes = plot_tests(tree, X, n_columns=2, title="all")
     assert len(axes) == 3
@@ -200,6 +203,7 @@ def test_bad_arguments(tree, X, draw, message):
         draw(tree, X)
 
 
+@pytest.mark.slow
 def test_nodes_without_rows_are_empty(tree):
     for node in range(3):
         ax = plot_test(tree, node, np.full((1, 3), [9.0, 0.0, 0.0]) if node < 2 else [[0, 0, 0]])

@@ -34,6 +34,7 @@ def by_hand(name, table):
     return numbers.fillna(getattr(name, "fill", None) or 0.0).to_numpy(dtype=float)
 
 
+@pytest.mark.spaced(quick=3)
 @pytest.mark.parametrize("way", WAYS)
 def test_names_describe_the_features(way):
     table = random_table(1)
@@ -45,6 +46,7 @@ def test_names_describe_the_features(way):
         np.testing.assert_allclose(numbers, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS)
 def test_names_describe_the_features_of_table_pipelines(options):
     table = random_table(1)
@@ -74,7 +76,7 @@ def test_rare_levels_are_called_other():
     assert list(view.feature_names_in_) == ["region is south", "region is other"]
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_explanations_and_changes_of_raw_rows(split):
     table = random_table(0)
@@ -107,6 +109,7 @@ def test_explanations_and_changes_of_raw_rows(split):
     assert {"weight", "born", "opened"} & changed_columns
 
 
+@pytest.mark.slow
 def test_parts_of_a_date_do_not_change():
     table = random_table(0)
     options = {"columns": ["seen", "weight"], "date_parts": ["month"], "split": "axis"}
@@ -123,6 +126,7 @@ def test_parts_of_a_date_do_not_change():
     assert found
 
 
+@pytest.mark.slow
 def test_a_list_of_another_length_raises():
     table = random_table(0)
     pipeline = table_pipeline(table, 3, columns=NUMBERS, random_state=0).fit(table)
@@ -134,6 +138,7 @@ def test_a_list_of_another_length_raises():
         explain(pipeline, [30.0, 20.0, 1.0])
 
 
+@pytest.mark.slow
 def test_extension_types_of_pandas_give_the_same_features():
     table = random_table(0)
     typed = table.astype(
@@ -178,6 +183,7 @@ def test_changes_of_a_row_whose_missing_level_is_filled_and_marked():
         assert pipeline.predict(change.row)[0] == cluster
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["axis", pytest.param("oblique", marks=pytest.mark.slow)])
 def test_rules_are_true_of_the_rows_of_the_raw_table(split):
     names = {NUMBERS[1]: "hours", "region`s": "region", "vip": "vip", "code": "code"}

@@ -28,6 +28,7 @@ def check(table, categories, model, precision=3):
     return " ".join(rules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()], ids=str)
 def test_wine(scaler):
     table = load_wine(as_frame=True).data
@@ -37,6 +38,7 @@ def test_wine(scaler):
     assert "proline" in " ".join(rules)
 
 
+@pytest.mark.slow
 def test_penguins():
     penguins = pytest.importorskip("palmerpenguins", reason="the table is in that package")
     table = penguins.load_penguins().drop(columns=["species", "year"])

@@ -1,6 +1,5 @@
 """The report behind all exports: standard deviations, effects, row counts, names of clusters."""
 
-import inspect
 import json
 import re
 import sqlite3
@@ -16,7 +15,7 @@ from sklearn.datasets import load_iris
 
 from greedy import IMM
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.export import to_dataframe, to_dot, to_onnx, to_rules, to_sql, to_text
+from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
 from tao_cluster.report import cluster_names, report
 from tao_cluster.tree.routing import kernel_arrays
@@ -291,18 +290,6 @@ def test_no_display_calls_a_weight_rows(weighted):
         assert {float(count) for count in counts} <= known, name
         assert re.search(r"weight [\d.]+", text), name
     assert "of the weight" in texts["rules"]
-
-
-def test_methods_are_the_functions(weighted):
-    for one in (weighted[0], weighted[0].tree_):
-        assert one.to_sql() == to_sql(one)
-        assert one.to_sql(list("abcd"), table="t") == to_sql(one, list("abcd"), table="t")
-        assert one.to_dot(max_terms=1) == to_dot(one, max_terms=1)
-        assert one.to_onnx().SerializeToString() == to_onnx(one).SerializeToString()
-        pd.testing.assert_frame_equal(one.to_dataframe(), to_dataframe(one))
-    for function in (to_text, to_rules, to_sql, to_dot, to_onnx, to_dataframe):
-        method = inspect.signature(getattr(Tree, function.__name__)).parameters
-        assert [*method][1:] == [*inspect.signature(function).parameters][1:]
 
 
 def test_names_of_fit_are_the_default():

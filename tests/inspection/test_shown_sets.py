@@ -104,6 +104,7 @@ def sql_labels(model, table, *names):
     return [label for (label,) in rows]
 
 
+@pytest.mark.spaced(quick=3)
 @pytest.mark.parametrize("seed", range(12))
 def test_sets_agree_with_the_routes_of_all_levels(seed):
     tree, (table, X) = tree_of_levels(seed), all_rows()
@@ -241,6 +242,7 @@ def table_of_shops(n=300):
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fills", [False, True])
 def test_sets_of_pipelines(fills):
     """Levels explain clusters of another column; the new rows have gaps and an unknown level."""

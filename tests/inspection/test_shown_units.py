@@ -40,6 +40,7 @@ def number_of(text, reader):
     return repr(float(reader.read(pd.Series([text]))[0]))
 
 
+@pytest.mark.spaced(quick=4)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("per_day", [1, 24, 86_400])
 def test_shown_bounds_separate_the_rows(seed, per_day):
@@ -99,6 +100,7 @@ def test_dates_and_units_are_shown_alike_everywhere():
     assert "weight (kg) + 0.5*signup (days since 2020-02-28) <= 3" in to_text(total, NAMES)
 
 
+@pytest.mark.slow
 def test_a_raw_table_is_shown_in_its_own_terms():
     rng = np.random.default_rng(0)
     n = 240

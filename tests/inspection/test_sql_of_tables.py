@@ -13,7 +13,6 @@ from tao_cluster.columns import raw_view
 from tao_cluster.export import to_sql
 
 # scikit-learn warns of unknown levels if an encoder drops a level.
-SLOW = pytest.mark.slow
 pytestmark = pytest.mark.filterwarnings("ignore:Found unknown categories")
 
 
@@ -33,6 +32,7 @@ def check(pipeline, rows):
     assert sql_labels(pipeline, rows) == expected.tolist()
 
 
+@pytest.mark.spaced(quick=2)
 @pytest.mark.parametrize("way", WAYS)
 def test_each_encoder_on_one_table(way):
     table = random_table(5)
@@ -41,7 +41,7 @@ def test_each_encoder_on_one_table(way):
     check(pipeline, random_table(6, levels="axyz"))
 
 
-@SLOW
+@pytest.mark.spaced(quick=0, slow=10)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(2))

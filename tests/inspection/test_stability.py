@@ -27,6 +27,7 @@ def found(wine):
     return stability(ExKMC(3, max_leaves=5, random_state=0), wine, n=6)
 
 
+@pytest.mark.slow
 def test_table_has_one_row_per_refit(found, wine):
     table = found.table
     assert table["kind"].tolist() == ["resample"] * 6 + ["seed"] * 6
@@ -177,6 +178,7 @@ def test_resamples_have_one_row_per_cluster():
         stability(IMM(12, random_state=0), np.arange(12.0)[:, None], n=2)
 
 
+@pytest.mark.slow
 def test_features_of_pipelines_are_raw_columns():
     hours = np.tile([1.0, 2.0, 30.0, 31.0], 10)
     table = pd.DataFrame({"plan": np.tile(["gold", "free"], 20), "hours": hours})

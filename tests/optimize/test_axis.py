@@ -110,7 +110,7 @@ def data_sets():
     }
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=5)
 @pytest.mark.parametrize("name", rest_in_sweeps(["wine", "cancer", "small"], "wine", "small"))
 @pytest.mark.parametrize("lambda_", rest_in_sweeps([0.0, 10.0, 100.0], 0.0, 10.0))
 @pytest.mark.parametrize("refine", [None, DirectForm(copies=0), False], ids=str)
@@ -135,7 +135,7 @@ def test_never_worse_than_its_start(name, lambda_, refine):
         assert after <= before * (1 + 1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("midpoints", [True, False])
 def test_thresholds_are_midpoints_or_values_of_rows(digits, digits_reference, midpoints):
     start = IMM(10, midpoints=not midpoints, reference=digits_reference).fit(digits)
@@ -181,7 +181,7 @@ def test_lambda_is_the_price_of_a_test(digits, digits_reference):
     assert one.tree_.n_leaves == 1
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_a_given_start_limits_the_leaves_of_paths_and_goals(digits, digits_reference):
     few = digits[::6]
     options = {"split": "axis", "init": ExKMC(max_leaves=15), "reference": digits_reference}
@@ -192,6 +192,7 @@ def test_a_given_start_limits_the_leaves_of_paths_and_goals(digits, digits_refer
     assert small.tree_.n_parameters <= 40
 
 
+@pytest.mark.slow
 def test_default_starts_are_exkmc_exshallow_and_cart(digits, digits_reference):
     def default(n_init=4, **parameters):
         algorithm = DirectForm(n_init=n_init, relax=False)
@@ -244,6 +245,7 @@ def test_threads_and_storage_change_nothing(rng):
     assert sparse.cost_increase_ == pytest.approx(reference.cost_increase_, abs=0.05)
 
 
+@pytest.mark.slow
 def test_noisy_copies_lower_the_cost_on_new_rows():
     X, costs = load_breast_cancer().data, {0: [], 3: []}
     for seed in range(4):

@@ -55,6 +55,7 @@ def fitted(name, cap, X=ROWS, **fit):
     return TAOClustering(5, **parameters).fit(X, **fit)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "name",
@@ -68,6 +69,7 @@ def test_every_test_keeps_to_the_cap(name):
         assert widths(model.tree_).max() == cap
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["no refits", pytest.param("lambda", marks=pytest.mark.slow)])
 def test_the_cap_holds_for_sparse_rows_weights_and_threads(name):
@@ -79,6 +81,7 @@ def test_the_cap_holds_for_sparse_rows_weights_and_threads(name):
     assert_same_fit(model, TAOClustering(**parameters).fit(sparse, sample_weight=WEIGHT))
 
 
+@pytest.mark.slow
 def test_labels_paths_and_fits_out_of_core_keep_to_the_cap():
     labels = (ROWS[:, :3].sum(axis=1) > 0).astype(int) + (ROWS[:, 3] > 2)
     options = {"random_state": 0, "algorithm": direct(2)}
@@ -107,6 +110,7 @@ def test_the_most_useful_features_stay(rng, cap):
     assert np.mean(model.labels_ != labels) < (0.26, 0.14, 0.07)[cap - 1]
 
 
+@pytest.mark.slow
 def test_axis_aligned_trees_ignore_the_cap():
     options = {"split": "axis", "max_leaves": 6, "random_state": 0}
     one, other = (TAOClustering(5, algorithm=direct(cap), **options).fit(ROWS) for cap in (1, None))

@@ -29,6 +29,7 @@ def value_at_knee(model):
     return model.cost_increase_ + (size / (6 * k - 4)) ** 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "objective",
     ["kmeans", *(pytest.param(name, marks=pytest.mark.slow) for name in ("spherical", "kmedians"))],
@@ -64,6 +65,7 @@ def test_auto_of_axis_aligned_trees_is_no_price():
         assert model.cost_increase_ <= start.cost_increase_
 
 
+@pytest.mark.slow
 def test_auto_of_the_penalty_method_is_a_typical_lambda():
     model = TAOClustering(3, algorithm="penalty", random_state=0, depth=3).fit(IRIS)
     lambdas = [other.lambda_ for other in tao_path(IRIS, 3, random_state=0, depth=3)]
@@ -119,6 +121,7 @@ def test_least_cost_within_a_size_and_least_size_within_a_cost():
         knee([])
 
 
+@pytest.mark.slow
 def test_a_goal_in_cost_looks_along_the_whole_path():
     """The first tree of this path costs too much, a later one does not."""
     X = StandardScaler().fit_transform(np.random.default_rng(0).lognormal(size=(300, 6), sigma=2))
@@ -130,6 +133,7 @@ def test_a_goal_in_cost_looks_along_the_whole_path():
     assert model.cost_increase_ <= limit
 
 
+@pytest.mark.slow
 def test_no_cost_where_the_free_clustering_costs_nothing(rng):
     repeated = np.repeat(rng.normal(size=(4, 6)), 10, axis=0)
     assert TAOClustering(4, random_state=0).fit(repeated).cost_increase_ == 0
@@ -178,6 +182,7 @@ def test_lambda_and_a_limit_cannot_be_given_together():
         TAOClustering(3, max_cost_increase=1, max_parameters=20).fit(IRIS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -246,6 +251,7 @@ def test_rows_held_out_choose_the_size_and_all_rows_the_tree():
     assert len(model.labels_) == len(DIGITS)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The tree costs")
 def test_held_out_rows_by_share_number_and_mask():
     options = {"random_state": 0, "algorithm": DirectForm(n_init=1), "depth": 3}
@@ -317,7 +323,7 @@ def test_oblique_trees_have_no_more_leaves_than_allowed(init):
     assert model.cost_increase_ < 20
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("init", ["auto", "imm", "exgreedy", ExKMC(10, max_leaves=60)])
 def test_axis_aligned_trees_have_the_leaves_asked_for_whatever_the_start(init):
     model = TAOClustering(10, split="axis", max_leaves=30, init=init, random_state=0).fit(FEW)
@@ -336,6 +342,7 @@ def test_a_limit_of_parameters_uses_its_room():
     assert costs[1] < 0.1 < costs[0]
 
 
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("limit", ["max_parameters", "max_cost_increase"])
 @pytest.mark.parametrize("seed", rest_in_sweeps(range(6), 0, 1))
 def test_within_a_limit_oblique_trees_are_no_worse_than_axis_aligned_ones(limit, seed):
@@ -357,6 +364,7 @@ def test_within_a_limit_oblique_trees_are_no_worse_than_axis_aligned_ones(limit,
         assert oblique.tree_.n_parameters <= axis.tree_.n_parameters
 
 
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_for_labels_the_size_does_not_depend_on_the_number_of_clusters(split):
     X, labels = FEW[::3], load_digits().target[::9]
@@ -376,6 +384,7 @@ def test_the_default_size_hardly_depends_on_the_seed(split):
     assert max(sizes) <= 1.4 * min(sizes)
 
 
+@pytest.mark.slow
 def test_the_default_of_axis_aligned_trees_has_no_largest_number_of_leaves():
     X = np.random.default_rng(0).normal(size=(200, 5))
     model = TAOClustering(20, split="axis", random_state=0).fit(X)

@@ -80,6 +80,7 @@ def test_the_direct_form_comes_from_a_tenth_of_lambda(X):
     assert {record["lambda"] for record in records(model, "start")} == {strengths[0]}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The tree has lost")
 def test_more_initial_trees_lower_the_objective(X):
     """On average over seeds: the start is the tree of the least objective (4)."""
@@ -252,6 +253,7 @@ def test_trimming_changes_no_label(X, share):
         assert np.all(effect[~kept] < share * effect.max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form",
     [np.asarray, *(pytest.param(f, marks=pytest.mark.slow) for f in (np.float32, sp.csr_matrix))],

@@ -71,11 +71,13 @@ def test_costs_of_a_path_fall_and_are_those_of_single_fits(name):
         assert model.cost_increase_ <= single.cost_increase_ + 1e-9
 
 
+@pytest.mark.slow
 def test_passes_on_noisy_copies_keep_a_limit_of_size():
     model = fitted("iris", max_leaves=20, max_parameters=10)
     assert model.tree_.n_parameters <= 10
 
 
+@pytest.mark.slow
 def test_the_default_is_the_knee():
     model = fitted("wine")
     assert model.tree_.n_leaves <= 5
@@ -84,6 +86,7 @@ def test_the_default_is_the_knee():
     assert fitted("wine", max_cost_increase=2).tree_.n_parameters <= 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "goal", [{}, {"max_parameters": 13}, {"max_cost_increase": 30.0}], ids=["knee", "size", "cost"]
 )
@@ -95,6 +98,7 @@ def test_rows_held_out_choose_the_size(goal):
     assert len(model.labels_) == len(SETS["wine"][0])
 
 
+@pytest.mark.slow
 def test_fewer_leaves_than_clusters():
     with pytest.warns(UserWarning, match="at most 2 leaves cannot have all 3 clusters"):
         model = fitted("wine", max_leaves=2)
@@ -122,6 +126,7 @@ def test_arguments_of_a_path_that_would_not_be_used_raise(options, message):
         tao_path(load_iris().data, 3, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 @pytest.mark.parametrize("name", rest_in_sweeps(["iris", "wine", "doubled"], "wine", "doubled"))
 def test_no_leaf_is_useless(name, split):

@@ -33,6 +33,7 @@ def splits_of(tree):
     return [tree.split(node) for node in tree.decision_nodes]
 
 
+@pytest.mark.spaced(quick=2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
     "options", [{}, {"weight": 0.7}, {"drop_first": True}, {"n_levels": 15}], ids=str
@@ -111,6 +112,7 @@ def test_leaves_of_sets_have_enough_rows():
         assert [len(indices) for indices, _ in splits_of(model.tree_)] == [sizes]
 
 
+@pytest.mark.slow
 def test_noisy_copies_keep_levels_and_ranks(monkeypatch):
     found = []
 
@@ -145,6 +147,7 @@ def test_a_penalty_per_level_prefers_short_lists():
     assert sizes[-1] == 0
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize(
     "options",
     [

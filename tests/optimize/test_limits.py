@@ -18,6 +18,7 @@ WINE = StandardScaler().fit_transform(load_wine().data)
 # ---------------------------------------------------------------- limits
 
 
+@pytest.mark.spaced(quick=0, slow=3)
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 @pytest.mark.parametrize("max_parameters", [20, 1])
 def test_a_limit_holds_with_rows_held_out(split, max_parameters):
@@ -74,6 +75,7 @@ def broken(model, X):
     return [name for name, is_broken in found.items() if is_broken]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seeds", [range(7), pytest.param(range(7, 50), marks=pytest.mark.sweep)], ids=["few", "many"]
 )
@@ -89,6 +91,7 @@ def test_a_limit_holds_or_one_warning_says_why_not(seeds):
         assert len(set(messages)) == len(messages), (seed, messages)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The tree")
 @pytest.mark.parametrize(
     "limit", rest_in_sweeps([{}, {"max_parameters": 22}, {"max_cost_increase": 20}], {})
@@ -117,6 +120,7 @@ def fitted(X, copies, seed=0, *, search="auto", **parameters):
     return TAOClustering(4, **options).fit(X)
 
 
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.filterwarnings("ignore:The tree")
 @pytest.mark.parametrize(
     "limit", [{"max_parameters": 14, "reference": None}, {"split": "axis", "max_leaves": 6}]
@@ -141,6 +145,7 @@ def test_reported_costs_are_those_of_the_rows_alone(rng, copies):
     assert np.isclose(kept, model.cost_increase_, rtol=1e-9).any()
 
 
+@pytest.mark.slow
 def test_copies_by_default(rng):
     X, options = rng.normal(size=(40, 4)), {"lambda_": 1.0, "depth": 2}
     default = fitted(X, "auto", **options)
@@ -150,7 +155,7 @@ def test_copies_by_default(rng):
     assert_same_fit(thorough, fitted(X, 8, search="thorough", **options))
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_many_rows_have_no_copies(rng):
     X = 2 * rng.normal(size=(8, 3))[rng.integers(0, 8, 10_001)] + rng.normal(size=(10_001, 3))
     for split in ("oblique", "axis"):

@@ -17,6 +17,7 @@ from tao_cluster import DirectForm, TAOClustering, tao_path
 pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize(
     ("name", "n_leaves", "most"),
     [("iris", 3, 3.653), ("iris", 6, 1e-9), ("wine", 3, 4.608), ("wine", 6, 0.12)],
@@ -64,6 +65,7 @@ SIZES = [(0, np.asarray, 1), (1, sp.csr_matrix, 8), (2, np.asarray, 0.06), (3, s
 ALL_SIZES = itertools.product(range(4), [np.asarray, sp.csr_matrix], [1, 8, 0.06])
 
 
+@pytest.mark.spaced(quick=0, slow=3)
 @pytest.mark.parametrize(
     ("seed", "form", "min_samples_leaf"),
     [case if case in SIZES else pytest.param(*case, marks=pytest.mark.sweep) for case in ALL_SIZES],
@@ -87,6 +89,7 @@ def test_never_above_its_starts_and_within_its_limits(seed, form, min_samples_le
             assert model.inertia_ <= start.inertia_ * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", rest_in_sweeps(range(3), 0))
 def test_regrowth_never_ends_above_its_start(seed):
     """At a penalty per test, which regrowth first lowers to a tenth."""
@@ -118,6 +121,7 @@ def test_nothing_but_the_seed_matters(rng):
         assert other.cost_increase_ == pytest.approx(model.cost_increase_, abs=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-3, 7.0])
 def test_units_of_the_data_do_not_matter(unit, rng):
     X = rng.integers(0, 50, (100, 4)).astype(float)
@@ -127,6 +131,7 @@ def test_units_of_the_data_do_not_matter(unit, rng):
     np.testing.assert_array_equal(model.labels_, other.labels_)
 
 
+@pytest.mark.slow
 def test_no_search_without_relax_and_from_a_given_start_alone(digits, digits_reference):
     options = {"split": "axis", "reference": digits_reference, "max_leaves": 14, "random_state": 0}
     plain = TAOClustering(10, algorithm=DirectForm(relax=False), **options).fit(digits)
@@ -149,6 +154,7 @@ def test_a_small_start_grows_to_what_is_allowed(digits, digits_reference):
     assert model.cost_increase_ < start.cost_increase_
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("objective", ["kmedians", "spherical", "kmedoids", "labels"])
 def test_other_objectives(objective, rng):
     X = rng.normal(size=(80, 4))
@@ -196,6 +202,7 @@ def test_degenerate_data(X, k):
     assert model.tree_.n_leaves <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_trees_of_a_path_are_not_worse_than_single_fits(seed):
     X = np.random.default_rng(seed).normal(size=(100, 3))

@@ -174,6 +174,7 @@ def test_few_heavy_rows_keep_their_clusters(rng):
     assert model.cost_increase_ < 5
 
 
+@pytest.mark.slow
 def test_passes_over_all_rows_lower_the_cost(digits, digits_reference):
     options = {"lambda_": 4.0, "max_rows": 200}
     plain = fitted(digits, digits_reference, relax=False, **options)
@@ -184,6 +185,7 @@ def test_passes_over_all_rows_lower_the_cost(digits, digits_reference):
     assert model.inertia_ < plain.inertia_
 
 
+@pytest.mark.slow
 def test_a_sample_may_miss_a_cluster(digits, digits_reference):
     model = fitted(digits, digits_reference, split="axis", lambda_=0.1, max_rows=12)
     assert_exact(model, digits)
@@ -214,6 +216,7 @@ def test_only_the_knee_is_improved_by_all_rows(digits, digits_reference):
     assert lambdas_of(model) == [model.best_lambda_]
 
 
+@pytest.mark.slow
 def test_records_mark_costs_of_the_sample(digits, digits_reference):
     model = fitted(digits, digits_reference, lambda_=2.0, max_rows=SAMPLE)
     *found, last = model.history_

@@ -46,6 +46,7 @@ def value(model, k, goal):
     return cost + (size / (6 * k - 4)) ** 2
 
 
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("seed", "goal"), DRAWS)
 def test_more_work_is_never_worse(seed, goal, kind):

@@ -25,7 +25,6 @@ COMBINATIONS = list(
     )
 )
 
-
 SHORT = PenaltyMethod(n_mu_steps=8, mu_factor=2.0)
 
 
@@ -49,7 +48,7 @@ def X():
     return np.repeat(rays, 40, axis=0) + 0.3 * rng.normal(size=(120, 4))
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=2, slow=23)
 @pytest.mark.parametrize(("objective", "penalty", "split", "node_solver", "form"), COMBINATIONS)
 def test_combination(X, objective, penalty, split, node_solver, form):
     algorithm = replace(SHORT, penalty=penalty, node_solver=node_solver, refine=False)
@@ -150,7 +149,7 @@ def test_bad_settings_of_the_penalty_method(value):
         PenaltyMethod(**value)
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=7)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("algorithm", ["direct", SHORT])

@@ -102,6 +102,7 @@ def test_all_rows_are_a_sample_too():
     assert (weight == 1).all()
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_lloyd_is_that_of_scikit_learn(kind, weighted):

@@ -81,7 +81,7 @@ def collections():
     }
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=3)
 @pytest.mark.parametrize("kind", collections())
 def test_sums_are_those_of_the_rows(client, kind):
     parts = collections()[kind]

@@ -119,7 +119,7 @@ def later(seconds, function, *args):
 # ---------------------------------------------------------------------- workers that die
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_deaths_change_nothing_but_time(client, tmp_path):
     found = sum_over_blocks(dying_once, dask_blocks(array()), (str(tmp_path), {3, 12}))
     assert len(list(tmp_path.iterdir())) == 2
@@ -158,7 +158,7 @@ def test_deaths_in_a_fit_change_no_bit(client, tmp_path):
     assert fitted.inertia_ == plain.inertia_
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_persisted_blocks_are_made_again(client, tmp_path):
     X = array().persist()
     found = sum_over_blocks(dying_once, dask_blocks(X), (str(tmp_path), {4}))

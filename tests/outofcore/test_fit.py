@@ -267,6 +267,7 @@ def test_given_centres_stay_as_they_are():
         fit(TAOClustering(10, reference=centers[:9], **FAST), DIGITS)
 
 
+@pytest.mark.slow
 def test_a_fitted_model_is_used_like_any_other():
     model = usual()
     assert "cluster" in model.to_text()
@@ -287,7 +288,7 @@ def test_the_estimator_stays_as_it_was():
     assert estimator.get_params() == before == model.get_params()
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize(
     ("X", "k"),
     [
@@ -382,6 +383,7 @@ def test_blocks_that_change_are_named():
         outofcore.fit(TAOClustering(3, random_state=0), Changing())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), outofcore.LostRowsError("Nobody is left.")])
 def test_an_end_before_the_end_keeps_the_best_tree(error, monkeypatch):
     passes = iter([refinement.refinement_pass])

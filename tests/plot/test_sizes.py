@@ -145,7 +145,7 @@ def test_sums_signs_and_sizes_of_a_given_tree(given, target, n_bars):
     assert sum(text in ("≤", ">") for text in shown) == 6
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=7)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [*SLOW, *rest_in_sweeps(SWEEP)])
 def test_trees_can_be_read_at_the_size_of_their_target(pictures, name, target):

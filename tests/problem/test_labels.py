@@ -172,6 +172,7 @@ def test_objective_is_the_weight_that_disagrees(rng):
     assert objective.value(data, labels, weight, centers) == pytest.approx(cost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_users_get_their_own_labels_back(split):
     model = explained(split=split).fit(IRIS.data, NAMES)

@@ -54,6 +54,7 @@ def trimmed(seed=0, share=0.05, **parameters):
     return TAOClustering(**given | parameters)
 
 
+@pytest.mark.spaced(quick=2)
 @pytest.mark.filterwarnings("ignore:The tree has lost", "ignore:The tree costs")
 @pytest.mark.parametrize("seed", range(12))
 def test_a_tree_leaves_out_at_most_the_share_of_the_weight(seed):
@@ -79,6 +80,7 @@ def test_a_tree_leaves_out_at_most_the_share_of_the_weight(seed):
     np.testing.assert_array_equal(reached, model.labels_)
 
 
+@pytest.mark.slow
 def test_far_rows_get_no_cluster_and_do_not_move_centres():
     for seed in range(2):
         X, is_far = far_rows(seed)
@@ -128,6 +130,7 @@ def outputs(model, X, noise):
     assert any(text.get_text().startswith(noise) for text in texts)
 
 
+@pytest.mark.slow
 def test_outputs_name_rows_without_a_cluster(tmp_path):
     X, _ = far_rows(3)
     model = trimmed().fit(X)
@@ -139,6 +142,7 @@ def test_outputs_name_rows_without_a_cluster(tmp_path):
         np.testing.assert_array_equal(copy.predict(X), model.labels_)
 
 
+@pytest.mark.slow
 def test_descriptions_names_and_months_of_rows_without_a_cluster():
     X, _ = far_rows(3)
     model = trimmed().fit(X).name_clusters(["a", "b", "c"])
@@ -171,6 +175,7 @@ def test_outputs_of_a_table_name_rows_without_a_cluster():
     )
 
 
+@pytest.mark.slow
 def test_noise_of_hdbscan_is_left_out_or_explained(tmp_path):
     X, is_far = far_rows(4)
     labels = HDBSCAN(min_cluster_size=20, copy=True).fit(X).labels_
@@ -191,6 +196,7 @@ def test_noise_of_hdbscan_is_left_out_or_explained(tmp_path):
     assert found[1] == -1
 
 
+@pytest.mark.slow
 def test_references_with_noise():
     X, is_far = far_rows(5)
     clusterer = DBSCAN(eps=1.5).fit(X)
@@ -210,6 +216,7 @@ def test_invalid_shares_raise(share):
         Trimmed(share=share)
 
 
+@pytest.mark.slow
 def test_unsupported_uses_raise():
     X, _ = far_rows(6)
     with pytest.raises(ValueError, match="Labels is not"):

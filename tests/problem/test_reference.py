@@ -27,6 +27,7 @@ def cost(X, labels):
     return ((X - means(X, labels)[labels]) ** 2).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 3, 5])
 def test_the_free_clustering_is_settled(seed):
     X = badly_scaled(seed)
@@ -80,6 +81,7 @@ def test_sparse_rows_have_the_free_clustering_of_dense_ones(k):
     assert objective.reference(7, 0).algorithm == "lloyd"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", ["offset", "distant row"])
 def test_single_precision_of_the_starts_does_not_show(shift):
     """Far from 0, or beside a distant row, rows differ by less than single precision can tell."""

@@ -46,6 +46,7 @@ def test_a_spread_that_overflows_gets_a_sentence():
         small(2, standardize=True).fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_same_clusters_as_of_standardised_columns_and_the_tree_in_raw_units(split):
     Z = StandardScaler().fit_transform(WINE)
@@ -65,6 +66,7 @@ def test_same_clusters_as_of_standardised_columns_and_the_tree_in_raw_units(spli
     assert raw.cost_increase(WINE) == pytest.approx(raw.cost_increase_)
 
 
+@pytest.mark.spaced(quick=4)
 @pytest.mark.parametrize(
     "method",
     [
@@ -152,12 +154,14 @@ def test_units_do_not_matter_where_rows_repeat_or_have_weights(method, rng):
             )
 
 
+@pytest.mark.slow
 def test_constant_columns_have_no_spread_however_large(rng):
     X = np.column_stack([WINE, np.full(len(WINE), 1e300)])
     model = small(standardize=True).fit(X)
     np.testing.assert_array_equal(model.labels_, small(standardize=True).fit(WINE).labels_)
 
 
+@pytest.mark.slow
 def test_units_that_are_powers_of_two_change_no_bit(rng):
     factors = 2.0 ** rng.integers(-20, 20, WINE.shape[1])
     one = small(standardize=True).fit(WINE)
@@ -166,6 +170,7 @@ def test_units_that_are_powers_of_two_change_no_bit(rng):
     assert one.inertia_ == other.inertia_
 
 
+@pytest.mark.slow
 def test_references_and_initial_trees_are_in_raw_units():
     fitted = KMeans(3, n_init=10, random_state=0).fit(WINE)
     with pytest.warns(UserWarning, match=r"% less than the reference.*Give it unfitted"):

@@ -59,6 +59,7 @@ def test_form_and_precision_give_the_same_solution(rng):
         np.testing.assert_allclose(other.weights, dense.weights, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_many_rows_and_a_sample_of_their_curvature(rng):
     X, goes_right = make_problem(rng, n=30_000, d=40)
     check_near_optimal(X, goes_right, np.ones(len(X)), 3.0)
@@ -102,6 +103,7 @@ def test_a_subset_of_rows_is_a_copy_of_them(rng):
     np.testing.assert_allclose(subset.weights, copied.weights, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_one_solver_for_many_nodes_gives_what_new_ones_give(rng):
     X, goes_right = make_problem(rng, n=1500, d=100)
     solver = Newton().bind(X)
@@ -207,6 +209,7 @@ def test_a_strong_penalty_leaves_the_best_constant(rng):
     assert -split.threshold == pytest.approx(np.log(share / (1 - share)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [1e-6, 1e-2, 1.0])
 def test_separable_rows_with_a_tiny_strength_take_few_steps(rng, strength):
     X = rng.normal(size=(4000, 60))
@@ -266,6 +269,7 @@ def test_whole_weights_are_repeated_rows(rng):
     np.testing.assert_allclose(repeated.weights, split.weights, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_results(rng):
     X, goes_right = make_problem(rng, n=1500, d=100, share=0.2)
     weight = rng.uniform(0.5, 2, 1500)
@@ -280,6 +284,7 @@ def test_threads_do_not_change_results(rng):
     assert all(one.same_as(fit(rows)) for one, rows in zip(together, parts, strict=True))
 
 
+@pytest.mark.slow
 def test_more_sparse_features_than_a_gram_matrix_pays_for(rng):
     X = sp.random(1500, 3000, 0.01, format="csr", random_state=0)
     truth = np.where(rng.random(3000) < 0.3, rng.normal(size=3000), 0.0)

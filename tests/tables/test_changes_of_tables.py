@@ -14,6 +14,7 @@ from tao_cluster.explanations import explain, nearest_change
 DECIMALS = {1.0: 0, 0.5: 1, 0.01: 2}
 
 
+@pytest.mark.spaced(quick=0, slow=5)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("seed", seeds(1, 30))
 def test_printed_values_lead_to_the_cluster(seed, kind, capfd):
@@ -41,6 +42,7 @@ def test_printed_values_lead_to_the_cluster(seed, kind, capfd):
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.spaced(quick=1, slow=2)
 @pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
 @pytest.mark.parametrize("seed", seeds(2, 30))
 @pytest.mark.parametrize("form", ["levels", "numbers", "truth values", "indicators"])

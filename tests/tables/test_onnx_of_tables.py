@@ -21,6 +21,7 @@ def labels_of(graph, table):
     return kind, session.run(["label"], {"X": table.to_numpy(kind)})[0]
 
 
+@pytest.mark.spaced(quick=0, slow=5)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("seed", seeds(2, 40))
 def test_fitted_rows_have_their_labels(seed, kind):
@@ -33,6 +34,7 @@ def test_fitted_rows_have_their_labels(seed, kind):
     assert any("is float64" in str(each.message) for each in caught) == (chosen == np.float64)
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("name", sorted({*RESOLUTIONS} - {"flag"}))
 def test_float64_is_chosen_where_float32_does_not_separate(name):
     table = column(name)

@@ -18,6 +18,7 @@ def check_queries(model, table):
         np.testing.assert_array_equal(found, np.flatnonzero(labels == k))
 
 
+@pytest.mark.spaced(quick=2, slow=8)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("seed", seeds(2, 40))
 def test_numbers(seed, kind):
@@ -52,6 +53,7 @@ def mixed_table(seed, n_rows=240):
     return table
 
 
+@pytest.mark.spaced(quick=0, slow=3)
 @pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
 @pytest.mark.parametrize("seed", seeds(3, 60))
 @pytest.mark.parametrize("split", ["axis", "oblique"])

@@ -48,6 +48,7 @@ LEVELS = {
 }
 
 
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
 @pytest.mark.parametrize("has_gaps", [False, True])
 def test_levels_of_a_later_table_are_those_of_the_fit(levels, has_gaps, tmp_path):
@@ -87,6 +88,7 @@ def test_frames_of_another_type_without_a_level_raise_with_the_column():
             pipeline.predict(table.assign(plan=cells))
 
 
+@pytest.mark.spaced(quick=3)
 @pytest.mark.parametrize(
     ("cells", "meanings"),
     [
@@ -182,6 +184,7 @@ def test_dates_that_mean_no_date_warn_and_the_remedy_works(code, typed):
     assert pipeline.decisions_["missing"][0] == (texts == code).sum()
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize(
     ("form", "code"),
     [
@@ -209,6 +212,7 @@ def test_common_forms_of_dates_are_read_and_written(form, code):
         assert reader.cell(number, texts[:1]) in {text, texts[0]}
 
 
+@pytest.mark.slow
 def test_old_dates_and_dates_of_arrow_are_read():
     pa = pytest.importorskip("pyarrow")
     days = [datetime.date(1500, 1, 1) + datetime.timedelta(days=700 * j) for j in range(N)]
@@ -232,6 +236,7 @@ def test_one_cell_that_is_no_date_is_named():
         table_pipeline(pd.DataFrame({"day": mixed, "x": numbers()}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Kolkata", "+02:00", "UTC"])
 def test_parts_of_instants_are_those_of_the_clock_in_their_zone(zone):
     instants = pd.Series(pd.date_range("2019-12-29", periods=N, freq="31h", tz=zone))
@@ -259,6 +264,7 @@ def test_a_header_with_one_year_is_a_header(names, tmp_path):
     assert list(read_table(written(table, tmp_path), on_note=print)) == names
 
 
+@pytest.mark.slow
 def test_rows_of_a_file_count_from_zero_and_lines_are_still_named(tmp_path):
     table = pd.DataFrame({"a": numbers(), "b": numbers(1)})
     path = written(table, tmp_path)
@@ -337,6 +343,7 @@ def test_durations_are_days():
     np.testing.assert_allclose(pipeline[0].transform(table)["took"], np.arange(N) / 24)
 
 
+@pytest.mark.slow
 def test_tables_of_other_libraries_are_read():
     pa = pytest.importorskip("pyarrow")
     table = pd.DataFrame({"a": numbers(), "plan": np.random.default_rng(0).choice(["u", "v"], N)})
@@ -350,6 +357,7 @@ def test_tables_of_other_libraries_are_read():
         np.testing.assert_array_equal(pipeline.predict(frame), expected)
 
 
+@pytest.mark.slow
 def test_a_schema_document_gives_the_same_pipeline_and_can_be_edited(tmp_path):
     rng = np.random.default_rng(0)
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, N), unit="D")

@@ -35,6 +35,7 @@ def check(database, columns, seed, n_trees):
         assert database.labels(tree, names) == tree.predict(X).tolist()
 
 
+@pytest.mark.spaced(quick=3, slow=13)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW)])
 def test_columns_of_one_kind(database, kind, seed):
@@ -67,6 +68,7 @@ def fitted(seed, split):
     return table, columns, pipeline.fit(table)
 
 
+@pytest.mark.spaced(quick=1, slow=6)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("split", ["axis", "oblique"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(j, marks=SLOW) for j in range(1, 9))])

@@ -17,6 +17,7 @@ from numeric_tables import (
 from tao_cluster.export import to_rules, to_text
 
 
+@pytest.mark.spaced(quick=2, slow=7)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("seed", seeds(2, 40))
 def test_printed_rules_separate_the_fitted_rows(seed, kind):

@@ -87,6 +87,7 @@ def peak(function):
     return most
 
 
+@pytest.mark.slow
 def test_a_chain_of_20001_nodes_takes_what_its_rows_do():
     """All paths together have 10^8 nodes."""
     tree = chain(10_000)
@@ -109,6 +110,7 @@ def n_calls(function):
     return next(entered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "use", [to_rules, to_sql, lambda tree: nearest_change(tree, np.zeros(5), 0)]
 )
@@ -146,6 +148,7 @@ def test_a_test_is_written_once(write, module, part, monkeypatch):
     assert next(written) <= 2 * 500
 
 
+@pytest.mark.slow
 def test_text_of_a_chain_is_in_proportion_to_its_tests():
     """Bars end at 30 levels, below which lines tell theirs."""
     lines = chain(10_000).to_text().split("\n")

@@ -96,6 +96,7 @@ def test_refusing_takes_no_memory(change):
     assert most < 100_000
 
 
+@pytest.mark.slow
 def test_the_largest_label_can_be_shown():
     tree = Tree.from_dict({**OK, "leaf_label": [-1, 0, 2**16 - 1]})
     assert tree.to_text().endswith("cluster 65535")
@@ -110,6 +111,7 @@ def test_trees_of_this_version_load_for_ever():
         assert tree.to_dict() == part["tree"]
 
 
+@pytest.mark.slow
 def test_a_file_with_one_other_value_is_refused_or_usable(rng):
     odd = [None, -1, -5, 0, 3, 10**15, 1e308, 0.5, "x", "1", [], [1], {}, True, float("nan")]
     tree = random_tree(rng)

@@ -73,7 +73,7 @@ def test_damaged_files_are_replaced(tmp_path):
     assert other.read_bytes() != files[one]
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize(
     ("before", "reason"),
     [
