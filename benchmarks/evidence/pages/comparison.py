@@ -1,5 +1,7 @@
 """The comparisons of all methods: fresh data, small samples and well-known data."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
@@ -22,7 +24,8 @@ from benchmarks.evidence.pages.words import number, title
 from benchmarks.evidence.tables import field, new_rows
 
 ROWS = (*OURS, "SpEx oblique", new_rows.PUBLISHED, "ExKMC", "ExGreedy", "CART")
-OVERVIEW = {("leaves", 1): "k leaves", ("parameters", 30): "30 parameters", MAIN: "100 parameters"}
+_COLUMNS = {"fitted": "cost", "new": "cost_new", "nmi": "nmi", "parameters": "parameters"}
+OVERVIEW = (("leaves", 1), ("parameters", 30), MAIN)
 
 
 class Comparison:
@@ -38,15 +41,12 @@ class Comparison:
         self.sets = list(frame["data"].unique())
         self.methods = list(frame["method"].unique())
         self.n_splits = field.split_of(frame).nunique()
-        columns = {"fitted": "cost", "new": "cost_new", "nmi": "nmi", "parameters": "parameters"}
-        self._tables = {
-            (limit, kind): by_split(frame, limit, column)
-            for limit in LIMITS
-            for kind, column in columns.items()
-        }
+        self._tables = {}
 
     def table(self, limit=MAIN, kind="new"):
         """Return what `by_split` returns; NaN for the agreement of a tree that does not exist."""
+        if (limit, kind) not in self._tables:
+            self._tables[limit, kind] = by_split(self.frame, limit, _COLUMNS[kind])
         found = self._tables[limit, kind]
         return found.replace(np.inf, np.nan) if kind in ("nmi", "parameters") else found
 
@@ -122,11 +122,11 @@ class Comparison:
     def costs(self):
         """Return one row per data set, method and limit: means with standard errors."""
         found = {}
-        for (limit, kind), table in self._tables.items():
-            with np.errstate(invalid="ignore"):
-                mean, error = (each.replace(np.inf, np.nan).stack() for each in means(table))
+        for limit, kind in product(LIMITS, _COLUMNS):
+            mean, error = means(self.table(limit, kind))
+            mean, error = (each.replace(np.inf, np.nan).stack() for each in (mean, error))
             own = found.setdefault(LIMITS[limit], {})
-            own[kind], own[f"{kind}_error"] = mean, error
+            own |= {kind: mean, f"{kind}_error": error}
         found = pd.concat({words: pd.DataFrame(own) for words, own in found.items()})
         return found.rename_axis(["limit", "data", "method"]).dropna(how="all").round(4)
 
