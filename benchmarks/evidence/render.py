@@ -1,5 +1,8 @@
 """docs/results: pages, figures and small csv files (python -m benchmarks render)."""
 
+import re
+import textwrap
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +24,7 @@ from benchmarks.evidence.tables import laber
 from benchmarks.evidence.tables.plan import Plan
 from benchmarks.figures import FIGURES, draw
 
+_WRAPPED = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
 _COMPARED = ("fresh-data", "new-rows", "field")
 _PAPER = ("kdd22-table2", "kdd22-table1", "kdd22-table3", "kdd22-readings", "kdd22-fig3")
 _OTHERS = (laber.NAME_21, laber.NAME_23, laber.NAME_23_SEARCH, "exkmc-fig3")
@@ -80,8 +84,23 @@ def pages(folder):
             own = {name: frames[name] for name in tables}
             sources = [_source(name, frame) for name, frame in own.items()]
             template = environment.get_template(f"{page}.md.jinja")
-            found[f"{page}.md"] = template.render(sources=sources, **numbers(own))
+            found[f"{page}.md"] = _filled(template.render(sources=sources, **numbers(own)))
     return found
+
+
+def _filled(page):
+    """Return a page whose paragraphs and list items have lines of up to 128 characters."""
+    blocks = re.split(r"\n{2,}", page.strip())
+    for i, block in enumerate(blocks):
+        if block[0] not in "|#!" and "```" not in block:
+            items = [" ".join(item.split()) for item in re.split(r"\n(?=- )", block)]
+            indents = ["  " if item.startswith("- ") else "" for item in items]
+            lines = [
+                _WRAPPED(item, 128, subsequent_indent=each)
+                for item, each in zip(items, indents, strict=True)
+            ]
+            blocks[i] = "\n".join(lines)
+    return "\n\n".join(blocks) + "\n"
 
 
 def _frames(folder):
