@@ -10,6 +10,9 @@
     python -m benchmarks n-clusters                  # criteria for k: benchmarks.n_clusters
     python -m benchmarks nested                      # one tree for every k: benchmarks.nested
 
+With --quick or --sets, only csv files are written, with TABLE-costs.csv for a comparison. Otherwise
+the pages are rendered, which fails if the measurements contradict a sentence of a page.
+
 A finished run is a row of OUT/TABLE.csv, or one row per tree of a path, and is not run again: an
 interrupted command continues where it stopped. To measure again, delete rows or files.
 """

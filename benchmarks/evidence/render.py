@@ -5,7 +5,6 @@ import textwrap
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchmarks.evidence.catalogue import TABLES
@@ -77,18 +76,18 @@ def write_costs(folder):
 
 def pages(folder):
     """Return the text of each page whose tables are in a folder: dict of file name to str."""
-    frames, environment = _frames(folder), _environment()
+    frames, templates = _frames(folder), environment()
     found = {}
     for page, (tables, numbers) in PAGES.items():
         if set(tables) <= set(frames):
             own = {name: frames[name] for name in tables}
             sources = [_source(name, frame) for name, frame in own.items()]
-            template = environment.get_template(f"{page}.md.jinja")
-            found[f"{page}.md"] = _filled(template.render(sources=sources, **numbers(own)))
+            template = templates.get_template(f"{page}.md.jinja")
+            found[f"{page}.md"] = filled(template.render(sources=sources, **numbers(own)))
     return found
 
 
-def _filled(page):
+def filled(page):
     """Return a page whose paragraphs and list items have lines of up to 128 characters."""
     blocks = re.split(r"\n{2,}", page.strip())
     for i, block in enumerate(blocks):
@@ -108,8 +107,9 @@ def _frames(folder):
     return {name: frame for name, frame in frames.items() if len(frame)}
 
 
-def _environment():
-    environment = Environment(
+def environment():
+    """Return the templates with the modules of the pages and `check`."""
+    found = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -118,16 +118,15 @@ def _environment():
         autoescape=False,  # noqa: S701 - the pages are Markdown
     )
     modules = (words, costs, comparison, overview, tao_paper, other_papers, ablations, speed)
-    environment.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}
-    environment.globals |= {"check": check, "np": np}
-    environment.filters |= {
+    found.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}
+    found.globals["check"] = check
+    found.filters |= {
         "number": words.number,
         "listed": words.listed,
-        "markdown": words.markdown,
         "title": words.title,
         "ratio": words.ratio,
     }
-    return environment
+    return found
 
 
 def _source(name, frame):
