@@ -6,6 +6,9 @@
     python -m benchmarks all --quick                 # small data, minutes; into build/quick
     python -m benchmarks render                      # docs/results and README from the .csv files
 
+With --quick or --sets, only csv files are written, with TABLE-costs.csv for a comparison. Otherwise
+the pages are rendered, which fails if the measurements contradict a sentence of a page.
+
 A finished run is a row of OUT/TABLE.csv, or one row per tree of a path, and is not run again: an
 interrupted command continues where it stopped. To measure again, delete rows or files.
 """
@@ -17,9 +20,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import DATA_DIR, files
 from benchmarks.evidence import readme
-from benchmarks.evidence.catalogue import OTHER_NAMES, TABLES
+from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
-from benchmarks.evidence.render import render
+from benchmarks.evidence.render import render, write_costs
 from benchmarks.evidence.runs import execute
 from benchmarks.evidence.tables import peers
 from benchmarks.evidence.tables.plan import Plan
@@ -30,7 +33,7 @@ RESULTS, QUICK = ROOT / "docs" / "results", ROOT / "build" / "quick"
 
 def parsed(arguments=None):
     """What the command line asks for."""
-    names = [*TABLES, *OTHER_NAMES, "all", "render"]
+    names = [*TABLES, "all", "render"]
     parser = argparse.ArgumentParser(
         "python -m benchmarks",
         description=__doc__,
@@ -60,11 +63,11 @@ def main(arguments=None):
     options = parsed(arguments)
     sets = files(options.data) if options.sets == ["folder"] else options.sets
     plan = Plan(options.seeds, options.quick, tuple(sets))
-    asked = [OTHER_NAMES.get(name, name) for name in options.tables if name != "render"]
-    names = list(TABLES) if "all" in asked else list(dict.fromkeys(asked))
+    asked = [name for name in dict.fromkeys(options.tables) if name != "render"]
+    names = list(TABLES) if "all" in asked else asked
     workshop = Workshop(options.data, options.out / "cache")
     for name in names:
-        runs = TABLES[name].runs(plan)
+        runs = TABLES[name](plan)
         runs = [run for run in runs if options.only in " | ".join(run.key)]
         skipped = {run.method for run in runs if not peers.is_installed(run.method)}
         if skipped:
@@ -72,7 +75,8 @@ def main(arguments=None):
         runs = [run for run in runs if run.method not in skipped]
         with threadpool_limits(limits=1):
             execute(runs, options.out, workshop, n_jobs=options.jobs, tell=_tell)
-    render(options.out, options.quick)
+    write = write_costs if options.quick or sets else render
+    write(options.out)
     if options.out.resolve() == RESULTS:
         readme.write(RESULTS)
 

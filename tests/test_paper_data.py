@@ -21,7 +21,7 @@ def measured(folder, table, name, *methods):
     """Rows of a table of the evidence: those of a data set and some methods, one seed."""
     if not (DATA_DIR / f"{name}.npz").is_file():
         pytest.skip(f"{name}.npz is not in {DATA_DIR}")
-    runs = [r for r in TABLES[table].runs(Plan(1)) if r.data == name and r.method in methods]
+    runs = [r for r in TABLES[table](Plan(1)) if r.data == name and r.method in methods]
     execute(runs, folder, Workshop(DATA_DIR, folder / "cache"))
     return Results(folder / f"{table}.csv").frame()
 

@@ -1,83 +1,142 @@
-"""docs/results: a page per csv file, an overview, and figures (python -m benchmarks render)."""
+"""docs/results: pages, figures and small csv files (python -m benchmarks render)."""
 
+import re
+import textwrap
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from benchmarks.evidence.answers import answers, overview_figures
 from benchmarks.evidence.catalogue import TABLES
-from benchmarks.evidence.pages import costs
-from benchmarks.evidence.pages.coverage import (
-    commit_warning,
-    coverage,
-    cpu_seconds,
-    provenance,
-    state_words,
+from benchmarks.evidence.pages import (
+    ablations,
+    comparison,
+    costs,
+    other_papers,
+    overview,
+    speed,
+    tao_paper,
+    words,
 )
-from benchmarks.evidence.runs import Results
+from benchmarks.evidence.runs import Results, keys
+from benchmarks.evidence.tables import laber
 from benchmarks.evidence.tables.plan import Plan
 from benchmarks.figures import FIGURES, draw
 
-_FORMAT = "svg"
-# Nothing here is HTML: the pages are Markdown.
-_TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,  # noqa: S701
-)
+_WRAPPED = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
+_COMPARED = ("fresh-data", "new-rows", "field")
+_PAPER = ("kdd22-table2", "kdd22-table1", "kdd22-table3", "kdd22-readings", "kdd22-fig3")
+_OTHERS = (laber.NAME_21, laber.NAME_23, laber.NAME_23_SEARCH, "exkmc-fig3")
+# Name of a page and of its template: the tables that it needs, and a function of their rows that
+# returns what the template inserts.
+PAGES = {
+    "index": ((*_COMPARED, *_PAPER, "ablations"), overview.numbers),
+    "fresh-data": (_COMPARED[:1], comparison.fresh),
+    "known-data": (_COMPARED[1:], comparison.known),
+    "tao-paper": (_PAPER, tao_paper.numbers),
+    "other-papers": (_OTHERS, other_papers.numbers),
+    "ablations": (("ablations",), ablations.numbers),
+    "speed": (("speed", "field"), speed.numbers),
+}
 
 
-def render(folder, is_quick=False):
-    """Write index.md, a page per table and the figures beside the csv files of a folder.
+class FalseSentenceError(ValueError):
+    """A sentence of a template contradicts the measurements."""
+
+
+def check(condition, caller):
+    """Return the sentence of a call block of a template, or raise if its condition is false."""
+    if not condition:
+        raise FalseSentenceError(f"the measurements contradict: {caller().strip()}")
+    return caller()
+
+
+def render(folder):
+    """Write the pages, figures and small csv files whose tables are in a folder.
 
     Parameters
     ----------
     folder : path
-    is_quick : bool, whether they are of quick runs
-
-    Returns
-    -------
-    path of index.md
     """
     for name in FIGURES:
-        draw(name, folder, folder, _FORMAT)
-    for name, page in pages(folder, is_quick).items():
+        draw(name, folder, folder, "svg")
+    write_costs(folder)
+    for name, page in pages(folder).items():
         Path(folder, name).write_text(page, encoding="utf-8")
-    return Path(folder, "index.md")
 
 
-def pages(folder, is_quick=False):
-    """Return the text of each page: dict of file name to str."""
-    frames = {name: Results(Path(folder, f"{name}.csv")).frame() for name in TABLES}
-    measured = [table for table in TABLES.values() if len(frames[table.name])]
+def write_costs(folder):
+    """Write the costs of all methods per data set and limit, for each comparison in a folder."""
+    frames = _frames(folder)
+    for name in _COMPARED:
+        if name in frames:
+            found = comparison.Comparison(frames[name])
+            found.costs().to_csv(Path(folder, f"{name}-costs.csv"))
+
+
+def pages(folder):
+    """Return the text of each page whose tables are in a folder: dict of file name to str."""
+    frames, templates = _frames(folder), environment()
     found = {}
-    for table in measured:
-        frame = frames[table.name]
-        found[f"{table.name}.md"] = _TEMPLATES.get_template("page.md.jinja").render(
-            table=table,
-            warning=commit_warning(frame),
-            text=table.section(frame),
-            coverage=coverage(frame, table.runs(Plan(quick=is_quick))),
-            provenance=provenance(frame),
-        )
-    found["comparisons.md"] = _TEMPLATES.get_template("comparisons.md.jinja").render(
-        offset=f"{costs.OFFSET:g} %",
-        least=f"{costs.LEAST:g} %",
-        example=f"{np.log((5 + costs.OFFSET) / (2 + costs.OFFSET)):.1f}",
-        significant=costs.SIGNIFICANT,
-    )
-    hours = sum(map(cpu_seconds, frames.values())) / 3600
-    found["index.md"] = _TEMPLATES.get_template("index.md.jinja").render(
-        answers=answers(frames),
-        figures=overview_figures(frames),
-        state=state_words({t.title: frames[t.name] for t in measured}) if measured else "",
-        pages=measured,
-        missing=[name for name, frame in frames.items() if frame.empty],
-        hours=f"{hours:.1f}",
-        quick=is_quick,
-    )
+    for page, (tables, numbers) in PAGES.items():
+        if set(tables) <= set(frames):
+            own = {name: frames[name] for name in tables}
+            sources = [_source(name, frame) for name, frame in own.items()]
+            template = templates.get_template(f"{page}.md.jinja")
+            found[f"{page}.md"] = filled(template.render(sources=sources, **numbers(own)))
     return found
+
+
+def filled(page):
+    """Return a page whose paragraphs and list items have lines of up to 128 characters."""
+    blocks = re.split(r"\n{2,}", page.strip())
+    for i, block in enumerate(blocks):
+        if block[0] not in "|#!" and "```" not in block:
+            items = [" ".join(item.split()) for item in re.split(r"\n(?=- )", block)]
+            indents = ["  " if item.startswith("- ") else "" for item in items]
+            lines = [
+                _WRAPPED(item, 128, subsequent_indent=each)
+                for item, each in zip(items, indents, strict=True)
+            ]
+            blocks[i] = "\n".join(lines)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _frames(folder):
+    frames = {name: Results(Path(folder, f"{name}.csv")).frame() for name in TABLES}
+    return {name: frame for name, frame in frames.items() if len(frame)}
+
+
+def environment():
+    """Return the templates with the modules of the pages and `check`."""
+    found = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - the pages are Markdown
+    )
+    modules = (words, costs, comparison, overview, tao_paper, other_papers, ablations, speed)
+    found.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}
+    found.globals["check"] = check
+    found.filters |= {
+        "number": words.number,
+        "listed": words.listed,
+        "title": words.title,
+        "ratio": words.ratio,
+    }
+    return found
+
+
+def _source(name, frame):
+    """Return where the rows of a csv file come from: a dict of str."""
+    planned, there = {run.key for run in TABLES[name](Plan())}, keys(frame)
+    dates = sorted(frame["date"].astype(str).unique())
+    return {
+        "name": name,
+        "runs": "all" if planned <= there else f"{len(planned & there)} of {len(planned)}",
+        "date": " to ".join(dict.fromkeys((dates[0], dates[-1]))),
+        "commit": words.listed(f"`{commit}`" for commit in frame["commit"].unique()),
+        "is_mixed": frame["commit"].nunique() > 1 or frame["commit"].str.endswith("+").any(),
+    }

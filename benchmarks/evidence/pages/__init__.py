@@ -1,1 +1,1 @@
-"""What the .csv files say: a section of RESULTS a table."""
+"""What the csv files say: the numbers of each page of the results."""

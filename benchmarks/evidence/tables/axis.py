@@ -3,57 +3,41 @@
 from benchmarks.evidence.free import STARTS_OF_PAPER
 from benchmarks.evidence.measures import one_fit
 from benchmarks.evidence.runs import Run
-from benchmarks.evidence.tables.cart import variants
-from greedy import CART, ExGreedy, ExKMC, ExShallow
-from tao_cluster import DirectForm, TAOClustering
+from greedy import CART, ExKMC
+from tao_cluster import TAOClustering
 
 NAME = "kdd22-table1"
-TAO, PUBLISHED, NO_SEARCH = "TAO", "published", "TAO, no search"
+TAO, PUBLISHED = "TAO", "published"
 # How many times k leaves.
 TIMES = (1, 2, 4)
 CASE = {"n_init": STARTS_OF_PAPER}
 
 
 def estimators(n):
-    """Name to a function that makes an estimator of n leaves; (is it random?)."""
+    """Name to a function that makes an estimator of n leaves."""
     return {
-        "CART": (lambda: CART(max_leaves=n), False),
-        "ExKMC": (lambda: ExKMC(max_leaves=n), False),
+        "CART": lambda case: CART(max_leaves=n),
+        "ExKMC": lambda case: ExKMC(max_leaves=n),
         # Any price would prune most tests while mu is small.
-        PUBLISHED: (
-            lambda: TAOClustering(
-                split="axis",
-                init=ExKMC(max_leaves=n, midpoints=False),
-                algorithm="published",
-                lambda_=0.0,
-            ),
-            False,
+        PUBLISHED: lambda case: TAOClustering(
+            split="axis",
+            init=ExKMC(max_leaves=n, midpoints=False),
+            algorithm="published",
+            lambda_=0.0,
         ),
-        NO_SEARCH: (
-            lambda: TAOClustering(split="axis", max_leaves=n, algorithm=DirectForm(relax=False)),
-            False,
-        ),
-        TAO: (lambda: TAOClustering(split="axis", max_leaves=n), True),
+        TAO: lambda case: TAOClustering(split="axis", max_leaves=n),
     }
 
 
 def runs(plan):
-    """All methods with k, 2 k and 4 k leaves, those of k leaves once."""
-    found = []
+    """Return all methods with k, 2 k and 4 k leaves; TAO alone is random."""
     sets = {"digits": 10} if plan.quick else {"fifa19": 10, "adult": 10, "letter": 26}
-    for data, k in sets.items():
-        for name, make in (("ExGreedy", ExGreedy), ("ExShallow", ExShallow)):
-            options = {"make": lambda case, make=make: make(), "point": k, "case": CASE}
-            found.append(Run(NAME, data, name, setting_of(k), 0, one_fit, options))
-        sizes = [times * k for times in TIMES]
-        found += variants(NAME, data, sizes, CASE)
-        for n in sizes:
-            for name, (make, is_random) in estimators(n).items():
-                options = {"make": lambda case, make=make: make(), "point": n, "case": CASE}
-                found += [
-                    Run(NAME, data, name, setting_of(n), seed, one_fit, options)
-                    for seed in (plan.seeds(5) if is_random else (0,))
-                ]
+    found = []
+    for data, n in [(data, times * k) for data, k in sets.items() for times in TIMES]:
+        for name, make in estimators(n).items():
+            options = {"make": make, "point": n, "case": CASE}
+            seeds = plan.seeds(5) if name == TAO else (0,)
+            found += [Run(NAME, data, name, setting_of(n), s, one_fit, options) for s in seeds]
     return found
 
 

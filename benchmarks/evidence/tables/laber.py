@@ -2,7 +2,7 @@
 
 from benchmarks.evidence.measures import figures, fitted, one_fit
 from benchmarks.evidence.runs import Run
-from greedy import IMM, DPTree, ExGreedy, ExKMC, ExShallow, ExShallowSearch
+from greedy import IMM, ExGreedy, ExKMC, ExShallow, ExShallowSearch
 
 NAME_21, NAME_23, NAME_23_SEARCH = "laber21-table1", "laber23-table2", "laber23-table3"
 SETS_21 = (
@@ -26,13 +26,12 @@ METHODS = {
     "IMM": lambda case: IMM(midpoints=False),
     "KMC": lambda case: ExKMC(base="none", max_leaves=case.n_clusters, midpoints=False),
 }
-EXACT = {"DPTree": lambda case: DPTree(midpoints=False)}
 
 
 def runs_21(plan):
     """Ten seeds from 1 on, the best of ten starts each: KMeans' defaults of then."""
     sets = [name for name in SETS_21 if not plan.quick or name in QUICK]
-    methods = {name: METHODS[name] for name in ("IMM", "ExGreedy")} | EXACT
+    methods = {name: METHODS[name] for name in ("IMM", "ExGreedy")}
     return list(_runs(NAME_21, sets, methods, plan.seeds(10, 1), 10))
 
 

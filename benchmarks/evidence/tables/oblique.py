@@ -7,7 +7,6 @@ import numpy as np
 from benchmarks.evidence.free import STARTS_OF_PAPER
 from benchmarks.evidence.measures import one_fit, one_path
 from benchmarks.evidence.runs import Run
-from benchmarks.evidence.tables.cart import variants
 from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow
 from tao_cluster import DirectForm, TAOClustering
 
@@ -63,7 +62,6 @@ def runs(plan):
             )
             for name, make, leaves in axis_aligned(data)
         ]
-        found += variants(NAME, data, LEAVES[data], CASE)
         n_seeds = 3 if data == "letter" else 1  # a fit of all images takes minutes
         found += [
             Run(

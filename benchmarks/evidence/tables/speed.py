@@ -1,10 +1,6 @@
 """speed: CPU seconds beside a yardstick of the same run, growth with n, d and k, peak memory."""
 
-import time
-
-import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin
 from threadpoolctl import threadpool_limits
 
 from benchmarks.builders import BUILDERS, blobs, builds, growths
@@ -12,10 +8,8 @@ from benchmarks.evidence.free import Case
 from benchmarks.evidence.measures import compiled, timed
 from benchmarks.evidence.runs import Run
 from benchmarks.greedy import best_times
-from benchmarks.node_solver import objective
 from benchmarks.processes import in_new_process
 from tao_cluster import DirectForm, TAOClustering
-from tao_cluster.solvers import Liblinear, Newton, NodeProblem
 
 NAME = "speed"
 SIZE = (5000, 20, 10)
@@ -42,12 +36,11 @@ GROWN = {
     "oblique, one lambda, no refits": {"lambda_": 300.0, "algorithm": DirectForm(relax=False)},
     "axis-aligned": {"split": "axis"},
 }
-STRENGTHS = (100.0, 10.0, 1.0)
 PEAKS = ("oblique-float64", "oblique-float32", "axis-float64", "oblique-sparse")
 
 
 def runs(plan):
-    """Builders beside CART, TAO beside its free clustering, Newton beside LIBLINEAR, peaks."""
+    """Return builders beside CART, TAO beside its free clustering, growth, and peaks."""
     size = (1000, 10, 5) if plan.quick else SIZE
     found = []
     for times in growths(size):
@@ -63,8 +56,6 @@ def runs(plan):
                 continue  # minutes of a search that images do not suit
             options = {"parameters": parameters}
             found.append(Run(NAME, data, f"TAO {name}", "beside k-means", 0, tao, options))
-    sets = ("digits",) if plan.quick else ("digits", "letter", "mnist")
-    found += [Run(NAME, data, "Newton", "beside LIBLINEAR", 0, nodes) for data in sets]
     kinds = () if plan.quick else PEAKS
     found += [Run(NAME, "blobs", f"TAO {kind}", "peak", 0, peak, {"kind": kind}) for kind in kinds]
     return found
@@ -118,39 +109,6 @@ def _beside_kmeans(case, model):
         "seconds": seconds,
         "yardstick": yardstick,
     }
-
-
-def nodes(workshop, run):
-    """A row a strength: one node problem from nothing; `work` is how far from the least value."""
-    case = workshop.case(run.data)
-    X, half = case.X, case.n_clusters / 2
-    goes_right = pairwise_distances_argmin(X, case.centers) < half
-    rows, weight = np.arange(X.shape[0]), np.ones(X.shape[0])
-    found = []
-    with threadpool_limits(limits=1):
-        bound = {name: solver.bind(X) for name, solver in _solvers().items()}
-        for strength in (STRENGTHS[0], *STRENGTHS):  # the first compiles
-            seconds, values = {}, {}
-            for name, solver in bound.items():
-                start = time.process_time()
-                split, _ = solver.solve(NodeProblem(rows, goes_right, weight, strength, None))
-                seconds[name] = time.process_time() - start
-                values[name] = objective(split, X, goes_right, strength)
-            found.append(
-                {
-                    "point": strength,
-                    "rows": X.shape[0],
-                    "columns": X.shape[1],
-                    "seconds": seconds["Newton"],
-                    "yardstick": seconds["LIBLINEAR"],
-                    "work": values["Newton"] / values["LIBLINEAR"] - 1,
-                }
-            )
-    return found[1:]
-
-
-def _solvers():
-    return {"Newton": Newton(), "LIBLINEAR": Liblinear(1e-3)}
 
 
 def peak(workshop, run):
