@@ -44,10 +44,22 @@ BUILDERS = {
 }
 
 
+def blobs(n_rows, n_columns, k):
+    """Return blobs that overlap, and a k-means of them."""
+    X, _ = make_blobs(n_rows, n_columns, centers=2 * k, cluster_std=4, random_state=0)
+    return X, free_clustering(X, k, n_init=1)
+
+
+def growths(size):
+    """Return a size, and those with four times the rows, columns and clusters."""
+    return [size] + [
+        tuple(FACTOR * n if i == axis else n for i, n in enumerate(size)) for axis in range(3)
+    ]
+
+
 def builds(n_rows, n_columns, k):
     """Name to the function without arguments that builds, for blobs that overlap."""
-    X, _ = make_blobs(n_rows, n_columns, centers=2 * k, cluster_std=4, random_state=0)
-    reference = free_clustering(X, k, n_init=1)
+    X, reference = blobs(n_rows, n_columns, k)
     centers, labels = reference.cluster_centers_, reference.labels_
     tree = DecisionTreeClassifier(max_leaf_nodes=k, random_state=0)
     scales = np.array([X[labels == c].std(axis=0) for c in range(k)])
@@ -83,8 +95,7 @@ def memory(found, n_rows):
 
 def times(size, repeats):
     """Return a line with the seconds and their growth for each builder."""
-    grown = [tuple(FACTOR * n if i == axis else n for i, n in enumerate(size)) for axis in range(3)]
-    base, *others = (best_times(builds(*each), repeats) for each in (size, *grown))
+    base, *others = (best_times(builds(*each), repeats) for each in growths(size))
     for name, spent in base.items():
         factors = (f"{other[name] / max(spent, 1e-9):.1f}" for other in others)
         line = {"method": name, "CPU s": f"{spent:.3f}", "x CART": f"{spent / base['CART']:.2f}"}

@@ -87,6 +87,7 @@ def measure(name, rows=None, columns=None, n_jobs=1):
         "grown": peak() - before,
         "cost": model.cost_increase_,
         "parameters": model.tree_.n_parameters,
+        "leaves": model.tree_.n_leaves,
     }
 
 

@@ -3,12 +3,11 @@
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from benchmarks.builders import BUILDERS, blobs, builds, growths
+from benchmarks.builders import BUILDERS, best_times, blobs, builds, growths
 from benchmarks.evidence.free import Case
 from benchmarks.evidence.measures import compiled, timed
 from benchmarks.evidence.runs import Run
-from benchmarks.greedy import best_times
-from benchmarks.processes import in_new_process
+from benchmarks.shared import in_new_process
 from tao_cluster import DirectForm, TAOClustering
 
 NAME = "speed"
@@ -113,9 +112,7 @@ def _beside_kmeans(case, model):
 
 def peak(workshop, run):
     """Peak memory beside X of a fit in a process of its own, in MB; `yardstick` is X."""
-    found = in_new_process(
-        "benchmarks.peaks", name=run.options["kind"], rows=None, columns=None, n_holders=0
-    )
+    found = in_new_process("benchmarks.peaks", name=run.options["kind"], rows=None, columns=None)
     shared = {name: found[name] for name in ("cost", "parameters", "leaves", "seconds")}
     size = found["bytes"] / 1e6
     return shared | {"memory": found["grown"] / 1e6, "yardstick": size}
