@@ -126,6 +126,7 @@ def test_random_fits_keep_their_constraints(first):
         check_random_fit(seed)
 
 
+@pytest.mark.spaced(quick=0)
 @pytest.mark.parametrize("split", ["axis", "oblique"])
 def test_harmless_constraints_change_nothing(split):
     X = table(1, mixed=False)
@@ -137,6 +138,7 @@ def test_harmless_constraints_change_nothing(split):
     assert trees[0].tree_ == trees[1].tree_ == trees[2].tree_
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_columns_that_are_not_tested_shape_the_clusters():
     X = table(2, mixed=False)
@@ -161,6 +163,7 @@ def check_rows_on_lines(form):
         np.testing.assert_array_equal(is_left, values >= line)
 
 
+@pytest.mark.slow
 def test_rows_on_a_line_of_the_grid_go_where_the_rule_says():
     check_rows_on_lines(np.asarray)
 
@@ -171,6 +174,7 @@ def test_sparse_and_single_precision_rows_on_a_line(form):
     check_rows_on_lines(form)
 
 
+@pytest.mark.slow
 def test_paths_files_and_dimensions(tmp_path):
     X = table(3, mixed=False)
     rules = Constraints(first="spend", steps={"age": 5}, max_depth=3)
@@ -199,6 +203,7 @@ def test_out_of_core_fits_reject_constraints():
         outofcore.fit(TAOClustering(3, constraints=Constraints(max_depth=3)), [X])
 
 
+@pytest.mark.slow
 def test_command_line(tmp_path):
     X = table(6)
     X.to_csv(tmp_path / "t.csv", index=False)

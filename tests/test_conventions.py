@@ -83,6 +83,7 @@ def test_scikit_learn_conventions_of_further_settings(estimator, check):
     run(estimator, check)
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("objective", ["kmedoids", "kmedians", "spherical"])
 def test_no_cluster_is_lost_to_noise(objective):
     check_clustering("TAOClustering", TAOClustering(3, objective=objective, **_SMALL))

@@ -88,6 +88,7 @@ def test_fewer_distinct_rows_than_clusters_are_told():
             cls(5, random_state=0).fit(X)
 
 
+@pytest.mark.spaced(quick=5)
 def test_constant_columns_are_not_used(fit):
     X = np.c_[np.full(24, 7.0), BLOBS, np.zeros(24)]
     model = fit(X, 3)
@@ -101,6 +102,7 @@ def test_as_many_clusters_as_rows(fit):
     assert_usable(model, BLOBS[:3])
 
 
+@pytest.mark.spaced(quick=6)
 def test_rows_of_weight_zero_are_absent(fit):
     weight = np.ones(24)
     weight[::3] = 0
@@ -111,6 +113,7 @@ def test_rows_of_weight_zero_are_absent(fit):
     assert model.node_counts_[0] == weight.sum()
 
 
+@pytest.mark.spaced(quick=5, slow=18)
 def test_a_cluster_without_rows(fit):
     """One of the given centres is far from all rows; its leaf, where a tree has one, is empty."""
     centers = np.array([[0.0, 0], [9, 0], [0, 9], [1e6, 1e6]])

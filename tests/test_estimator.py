@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.spaced(quick=3, slow=14)
 @parametrize_with_checks([TAOClustering(algorithm=DirectForm(n_init=1), depth=2, lambda_=1.0)])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():
@@ -155,6 +156,7 @@ def test_predictions_do_not_depend_on_the_batch_or_precision(digits):
 # ---------------------------------------------------------------- forms of input
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize(
     "form",
     [
@@ -174,12 +176,14 @@ def test_forms_of_input(X, form):
     assert model.cost_increase_ == pytest.approx(small().fit(X).cost_increase_, abs=0.5)
 
 
+@pytest.mark.slow
 def test_sparse_input_with_long_indices(X):
     matrix = sp.csr_matrix(X)
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
     assert_same_fit(small().fit(matrix), small().fit(sp.csr_matrix(X)))
 
 
+@pytest.mark.slow
 def test_storage_of_sparse_input_changes_nothing(X):
     halves = sp.csr_matrix(np.hstack([X / 2, X / 2]))
     halves.indices %= X.shape[1]  # every entry twice, half each
@@ -213,6 +217,7 @@ def test_input_is_not_altered(X):
     np.testing.assert_array_equal(X, before)
 
 
+@pytest.mark.slow
 def test_shift_and_scale_change_no_cluster(X):
     plain = small().fit(X)
     np.testing.assert_array_equal(small().fit(X + 1e6).labels_, plain.labels_)

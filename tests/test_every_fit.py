@@ -176,6 +176,7 @@ def test_limits_hold_or_one_warning_says_why_not(seed):
     assert_limits_hold(*fitted(seed))
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("validation", [None, 0.2])
 @pytest.mark.parametrize(
     "limits",
@@ -292,6 +293,7 @@ def test_a_row_of_weight_two_is_the_row_twice(seed):
 # ---------------------------------------------------------------- strange weights
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("heaviest", [1e10, 1e14, 1e16])
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_one_heavy_row_does_not_spoil_the_tree(split, heaviest):
@@ -305,6 +307,7 @@ def test_one_heavy_row_does_not_spoil_the_tree(split, heaviest):
     assert model.cost_increase_ <= start.cost_increase_ + 1e-6
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize(
@@ -392,6 +395,7 @@ def test_parameters_make_the_same_estimator(seed):
         assert repr(again.set_params(**model.get_params())) == repr(model)
 
 
+@pytest.mark.spaced(quick=8)
 @pytest.mark.parametrize("cls", ESTIMATORS.values())
 def test_distances_come_in_the_container_that_is_asked_for(cls):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), range(7, 37), ["a", "b"])

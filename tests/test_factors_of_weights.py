@@ -65,6 +65,7 @@ FIGURES = {
 }
 
 
+@pytest.mark.spaced(quick=5)
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_common_factor_changes_no_figure(name):
     figures = FIGURES[name]

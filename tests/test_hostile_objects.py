@@ -267,6 +267,7 @@ def fitted(X, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_model_that_was_moved_finds_columns_by_name(fitted, capsys):
     (fitted / "moved.json").write_bytes((fitted / "fit" / "model.json").read_bytes())
 
@@ -282,11 +283,13 @@ def test_a_model_that_was_moved_finds_columns_by_name(fitted, capsys):
     assert "there is no column 'c', which the model uses" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_column_is_used_once(fitted, capsys):
     assert main(["fit", str(fitted / "rows.csv"), "-k", "3", "--columns", "a,b,a"]) != 0
     assert "columns names 'a' more than once" in capsys.readouterr().err
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("name", ["x" * 300, "nul\0"])
 def test_a_folder_that_cannot_be_made_is_told_before_the_fit(fitted, capsys, name):
     arguments = ["-k", "3", "--lambda", "1", "--out", str(fitted / name)]

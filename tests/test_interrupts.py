@@ -190,6 +190,7 @@ def cut_off(monkeypatch):
     return lambda number: monkeypatch.setattr(CutOff, "cut_off", number)
 
 
+@pytest.mark.slow
 def test_stability_keeps_complete_refits_only(cut_off):
     cut_off(7)  # the first fit is that of the model to all rows
     with pytest.warns(ConvergenceWarning, match="Interrupted: 2 resamples and 2 seeds") as caught:

@@ -65,6 +65,7 @@ def check(make, rests_sparse=False, n_seeds=2):
                     check_leaves(model, form, some, least)
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("name", [*METHODS, "SpEx oblique"])
 def test_no_leaf_of_a_greedy_tree_is_smaller(name):
     method, options = METHODS[name.split()[0]], OPTIONS.get(name, {})
@@ -120,6 +121,7 @@ def test_repeated_rows_count_as_often_as_they_occur():
     assert model.tree_.n_leaves == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(st.integers(0, 5), min_size=2, max_size=12), st.integers(1, 6), st.booleans())
 def test_thresholds_are_those_that_leave_enough_rows(values, least, is_share):

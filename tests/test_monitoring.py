@@ -172,6 +172,7 @@ def test_arrays_sparse_rows_greedy_models_and_labels(monkeypatch):
     assert found.segments.index.tolist() == ["a", "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [slow(3), 10])
 def test_the_picture_has_a_bar_per_segment_and_month(k):
     X = np.random.default_rng(k).normal(size=(400, 4))

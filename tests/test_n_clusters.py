@@ -37,6 +37,7 @@ def density_by_definition(p, weight):
     return f[np.abs(grid) <= h].min() / min(f[grid <= 0].max(), f[grid > 0].max())
 
 
+@pytest.mark.spaced(quick=0)
 @pytest.mark.parametrize("n_values", [4, 6, 11])
 def test_columns_of_few_integers_do_not_look_like_gaps(n_values):
     rng = np.random.default_rng(n_values)
@@ -87,6 +88,7 @@ def test_density_does_not_depend_on_layout_threads_repeats_and_factors(tmp_path)
     assert blocks.split_densities_.shape == (blocks.tree_.n_nodes,)
 
 
+@pytest.mark.slow
 def test_displays_say_where_a_cut_lies():
     X, _ = rows()
     model = TAOClustering(4, max_leaves=4, random_state=0).fit(X)
@@ -114,6 +116,7 @@ def test_cuts_between_levels_are_not_called_gaps():
     assert "cut" not in str(explain(pipeline, table.iloc[:1]))
 
 
+@pytest.mark.slow
 def test_suggestion_has_a_reason_and_a_table():
     X, _ = rows()
     found = choose_n_clusters(X, [2, 4, 5], random_state=0)
@@ -130,6 +133,7 @@ def test_suggestion_has_a_reason_and_a_table():
     assert "fewer than 35 rows per cluster" in few.reason
 
 
+@pytest.mark.slow
 def test_every_kind_of_data_and_estimator():
     X, _ = rows()
     options = {"trees": False, "random_state": 0}
@@ -153,6 +157,7 @@ def test_every_kind_of_data_and_estimator():
     pd.testing.assert_frame_equal(again.table, choose_n_clusters(X, [3, 4, 5], **options).table)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_data_without_clusters_and_tiny_data_have_one():
     for X in (np.ones((60, 2)), np.arange(4.0)[:, None], np.ones((3, 1))):
@@ -182,6 +187,7 @@ def test_settings_that_would_not_be_used_raise():
             choose_n_clusters(X, [2], **options)
 
 
+@pytest.mark.slow
 def test_fresh_sets():
     """A few small sets, each of which is found with a wide margin."""
     numbers = range(2, 7)

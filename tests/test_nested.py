@@ -74,6 +74,7 @@ def test_clusters_only_divide(make, form, tmp_path):
     assert np.array_equal(load(tmp_path / "two.json").predict(WINE), trees.labels[1])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(3, 6), st.booleans())
 @settings(max_examples=4, deadline=None)
 def test_the_order_of_divisions_costs_least(seed, k, has_weights):
@@ -106,6 +107,7 @@ def test_the_order_of_divisions_costs_least(seed, k, has_weights):
     assert few.sum() <= trees.table["cost"].iloc[:-1].sum() * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", slow("axis")])
 def test_trained_trees_are_nested_and_cost_no_more_than_cut_back_ones(split):
     terms = {"split": split, "random_state": 0, "algorithm": DirectForm(search="none", copies=5)}
@@ -119,6 +121,7 @@ def test_trained_trees_are_nested_and_cost_no_more_than_cut_back_ones(split):
         assert (trees.nodes >= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sparse", slow("float32"), slow("weights"), slow("far")])
 def test_the_same_tree_for_other_forms_of_the_rows(kind):
     X, _ = make_blobs(90, 3, centers=4, random_state=1)

@@ -87,6 +87,7 @@ def test_initial_tree_forms(X):
         small(init=Tree.single_leaf(0, 2)).fit(X)
 
 
+@pytest.mark.slow
 def test_restarts_keep_the_best_direct_fit(digits, digits_reference):
     """Of the penalty method, whose path is one mu here."""
     method = PenaltyMethod(tao_iter=2, init_tao_iter=2, n_mu_steps=0, refine=False)
@@ -116,6 +117,7 @@ def test_trimming_moves_no_row(digits, digits_reference):
         assert set(trimmed.tree_.split(node)[0]) <= set(full.tree_.split(node)[0])
 
 
+@pytest.mark.slow
 def test_solver_objects(X):
     for cls, part, name in (
         (PenaltyMethod, Liblinear(), "liblinear"),

@@ -54,6 +54,7 @@ def fit(model, X):
         return model.fit(X)
 
 
+@pytest.mark.spaced(quick=2, slow=7)
 @few
 @given(rows, n_clusters)
 def test_routing_parts_the_rows(method, X, k):
@@ -76,6 +77,7 @@ def test_routing_parts_the_rows(method, X, k):
         np.testing.assert_array_equal(left[is_clear], goes_left[is_clear])
 
 
+@pytest.mark.spaced(quick=2, slow=7)
 @few
 @given(rows, n_clusters)
 def test_no_tree_costs_more_than_its_single_leaf(method, X, k):
@@ -87,6 +89,7 @@ def test_no_tree_costs_more_than_its_single_leaf(method, X, k):
     assert model.inertia_ == pytest.approx(own, abs=1e-9)
 
 
+@pytest.mark.spaced(quick=1, slow=3)
 @few
 @given(rows, n_clusters, st.integers(-40, 40))
 def test_units_change_no_assignment(method, X, k, power):

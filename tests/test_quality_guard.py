@@ -45,6 +45,7 @@ def work(n_rows, n_columns=10):
     return solver.counts
 
 
+@pytest.mark.slow
 def test_work_grows_with_the_values_of_x():
     """Four times the rows: about as many fits and steps, four times the values looked at."""
     few, many = work(600), work(2400)
@@ -53,6 +54,7 @@ def test_work_grows_with_the_values_of_x():
     assert many["values"] <= 7 * few["values"]
 
 
+@pytest.mark.slow
 def test_work_grows_with_the_columns():
     few, many = work(600), work(600, 40)
     assert many["steps"] <= 2 * few["steps"]

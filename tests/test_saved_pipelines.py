@@ -37,6 +37,7 @@ def table_of(seed):
     )
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
 @pytest.mark.parametrize(
     "options",
@@ -84,6 +85,7 @@ def mutations(data, path=()):
             yield from mutations(value, (*path, key))
 
 
+@pytest.mark.slow
 def test_changed_files_raise_a_value_error_or_work(tmp_path):
     table, file = table_of(0), tmp_path / "model.json"
     pipeline = table_pipeline(table, 3, missing="indicator", lambda_=1, random_state=0).fit(table)

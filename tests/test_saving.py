@@ -261,6 +261,7 @@ def fitted_to(name):
     return TAOClustering(3, random_state=0, **OWN[name]).fit(FEW, y), y
 
 
+@pytest.mark.spaced(quick=0, slow=3)
 @pytest.mark.parametrize("name", OWN)
 def test_a_model_with_an_objective_of_ones_own_is_saved_without_it(name, tmp_path):
     model, y = fitted_to(name)
@@ -291,6 +292,7 @@ def test_a_model_with_an_objective_of_ones_own_is_saved_without_it(name, tmp_pat
     assert again.read_bytes() == path.read_bytes()
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("name", OWN)
 def test_load_takes_the_objective_that_the_file_does_not_hold(name, tmp_path):
     model, y = fitted_to(name)

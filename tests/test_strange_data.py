@@ -27,6 +27,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("node_solver", [Liblinear(1e-8), Newton(1e-10)])
 def test_weight_two_is_a_repeated_row(X, rng, node_solver):
     """With the same reference and initial tree, which draw rows at random."""
@@ -98,6 +99,7 @@ def test_fewer_distinct_rows_than_clusters():
         assert small(2).fit(np.ones((6, 2))).tree_.n_leaves == 1
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("depth", [0, 30])
 def test_extreme_depths(X, depth):
     model = small(depth=depth).fit(X)
@@ -225,6 +227,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize(("columns", "displayed"), NAMES)
 @pytest.mark.parametrize("model", [IMM(3), TAOClustering(3, split="axis", random_state=0)])
 def test_names_that_are_not_strings_are_displayed(model, columns, displayed, X, tmp_path):

@@ -264,6 +264,7 @@ def test_the_decisions_cover_every_column_once():
     ]
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_clusters_follow_the_numbers_and_not_the_levels(split):
     table, truth = structured_table(1)

@@ -61,7 +61,7 @@ def test_nothing_is_no_place_to_write_to(command, tmp_path, capsys, monkeypatch)
 PARTS = {"lists": [[1, 2], [3]] * 20, "structs": [{"p": 1}, {"p": 2}] * 20}
 
 
-@pytest.mark.spaced(quick=0)
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("name", PARTS)
 def test_columns_of_values_with_parts_are_left_out(name, tmp_path, capsys):
     columns = {"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7}

@@ -314,7 +314,7 @@ def test_counts_and_pictures_of_raw_rows(tmp_path):
     assert "plan is gold" in (tmp_path / "tree.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.spaced(quick=0)
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_leaves_show_categories_as_shares(is_sparse):
     """Pages show "plan: gold 84 % (overall 15 %)", pictures the same without the word."""

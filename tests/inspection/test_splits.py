@@ -28,6 +28,7 @@ def X():
     return np.random.default_rng(0).normal(size=(120, 3)) + np.repeat(np.eye(3) * 3, 40, axis=0)
 
 
+@pytest.mark.spaced(quick=0)
 @pytest.mark.parametrize("resampling", ["halves", "bootstrap"])
 def test_the_table_has_means_and_errors_of_the_splits(X, resampling):
     found = compare(X, 3, METHODS, budgets=[3, 5], splits=4, resampling=resampling, random_state=7)
@@ -50,6 +51,7 @@ def test_the_table_has_means_and_errors_of_the_splits(X, resampling):
     assert " ± " in repr(found)
 
 
+@pytest.mark.slow
 def test_splits_do_not_depend_on_n_jobs_and_one_split_is_as_before(X):
     a, b = (
         compare(X, 3, METHODS, splits=2, n_jobs=n).table.filter(regex="^(?!sec)") for n in (1, 2)
@@ -98,6 +100,7 @@ def test_the_best_and_those_within_one_standard_error_are_bold():
         found.to_latex(["cost"])
 
 
+@pytest.mark.slow
 def test_pipelines_and_raw_tables(X):
     scaled = StandardScaler().fit_transform(X)
     found = compare(X, 3, {"mine": make_pipeline(StandardScaler(), IMM(3)), "cart": "cart"})
@@ -118,6 +121,7 @@ def test_pipelines_and_raw_tables(X):
         assert each.plot(width=3.3).get_ylabel()
 
 
+@pytest.mark.slow
 def test_pictures_have_error_bars(X):
     found = compare(X, 3, METHODS, budgets=[3, 5, 8], splits=3)
     ax = found.plot()

@@ -78,7 +78,7 @@ LEVELS = {
 CELLS = ["a", "b", "rare", "new", "it's", "?", None]
 
 
-@pytest.mark.spaced(quick=2)
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("levels", LEVELS)
 @pytest.mark.parametrize("words", [(), ("?", "it's")])
 def test_all_tests_of_the_levels_of_a_column(levels, words):

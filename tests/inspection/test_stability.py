@@ -192,6 +192,7 @@ def test_features_of_pipelines_are_raw_columns():
     assert list(stability(squares, table[["hours"]], n=2).features.index) == ["hours"]
 
 
+@pytest.mark.slow
 def test_printed_form_has_readable_headings(found):
     text = repr(found)
     assert "ExKMC, 12 refits" in text
@@ -206,6 +207,7 @@ def test_printed_form_has_readable_headings(found):
     assert found._repr_html_().count("<table") == 2
 
 
+@pytest.mark.slow
 def test_picture(found):
     axes = found.plot(title="wine").axes
     assert len(axes) == 3

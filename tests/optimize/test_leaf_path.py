@@ -40,6 +40,7 @@ MANY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MANY)
 def test_a_limit_is_met_as_well_as_by_any_single_fit(name):
     models = [fitted(name, max_leaves=n) for n in SETS[name][3]]
@@ -56,6 +57,7 @@ def test_a_limit_is_met_as_well_as_by_any_single_fit(name):
         assert model.tree_.n_parameters <= best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", rest_in_sweeps(["iris", "wine"], "wine"))
 def test_costs_of_a_path_fall_and_are_those_of_single_fits(name):
     """On the rows alone; the last passes on noisy copies can raise the cost of either."""

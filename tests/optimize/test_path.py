@@ -18,6 +18,7 @@ def lambdas_of(X, weight=None):
     return np.array([model.lambda_ for model in models])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The tree")
 def test_lambdas_have_the_units_of_cost_over_weight(rng):
     X, weight = rng.normal(size=(80, 3)), rng.integers(1, 4, 80).astype(float)

@@ -103,6 +103,7 @@ def by_the_book(model, tree, X, weight):
         mu *= method.mu_factor
 
 
+@pytest.mark.spaced(quick=5)
 @pytest.mark.parametrize("penalty", ["zero-one", "squared"])
 @pytest.mark.parametrize("initial_mu", ["least", "median"])
 @pytest.mark.parametrize("strength", STRENGTHS)
@@ -319,6 +320,7 @@ def test_refine_and_liblinear(digits, digits_reference):
         assert refined.inertia_ < plain.inertia_
 
 
+@pytest.mark.slow
 def test_each_option_changes_the_path(X, weight):
     base = replace(SHORT, mu_factor=1.3, n_mu_steps=12, result="last")
     trees = {}

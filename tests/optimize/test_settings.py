@@ -106,6 +106,7 @@ def test_unsuitable_parts_are_told_at_once(X, options, expected):
         TAOClustering(3, **options).fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The tree", "ignore:The matrix")
 def test_the_default_depth_has_room_for_all_clusters(rng):
     """Depth 5, or one more than a balanced tree of one leaf per cluster needs."""
@@ -120,6 +121,7 @@ def test_the_default_depth_has_room_for_all_clusters(rng):
         assert default == same != less
 
 
+@pytest.mark.slow
 def test_published_is_the_interpretation_nearest_to_the_paper(digits):
     """Figure 3: the cost falls along mu from the direct fit; the result is the last tree."""
     options = {"lambda_": 1.0, "depth": 5, "random_state": 0}
@@ -242,6 +244,7 @@ def test_medoids_of_precomputed_dissimilarities(X):
     assert set(map(tuple, X[medoids])) == set(map(tuple, plain.cluster_centers_))
 
 
+@pytest.mark.spaced(quick=0, slow=3)
 @pytest.mark.parametrize(
     ("limit", "n_rounds"),
     [({}, 0), ({"lambda_": 0.05}, 0), ({"max_cost_increase": 2.0}, 1), ({"max_parameters": 20}, 1)],

@@ -97,6 +97,7 @@ def test_sums_are_those_of_the_rows(client, kind):
             np.testing.assert_array_equal(sum_over_blocks(sums, blocks, 2.0), here)
 
 
+@pytest.mark.slow
 def test_chunks_that_others_need_are_made_once_a_pass(client, tmp_path):
     """The mean of all chunks, of which every block is made, is not computed for each of them."""
 

@@ -185,6 +185,7 @@ def test_the_least_size_that_an_error_names_suffices(rng, seed):
     check(plot_tree(tree, X, **sizes, **options), options["font_size"], 0.5)
 
 
+@pytest.mark.slow
 def test_given_axes_and_figsize(given):
     model, X, options = given["wine, oblique"]
     ax = plt.figure(figsize=(6, 5)).add_axes((0, 0, 1, 1))
@@ -211,6 +212,7 @@ def test_an_empty_title_leaves_out_the_legend(given):
     assert not plot_tree(model, X, title="").get_title()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [
     {"root": 2, "max_depth": 1},
     pytest.param({"root": 1}, marks=pytest.mark.slow),

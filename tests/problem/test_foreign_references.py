@@ -94,6 +94,7 @@ def test_a_reference_of_other_data(method, data, standardize, form):
         method(kmeans(data), standardize=standardize).fit(form(X))
 
 
+@pytest.mark.spaced(quick=2)
 @pytest.mark.parametrize(
     "reference",
     [
@@ -120,6 +121,7 @@ def test_honest_references_are_accepted(reference, standardize):
         IMM(3, reference=fitted).fit(X[:100])  # other rows: there are no labels to compare
 
 
+@pytest.mark.spaced(quick=0)
 @pytest.mark.parametrize("cluster_all", [True, False])
 def test_a_reference_with_a_metric_or_noise_of_its_own(cluster_all):
     fitted = MeanShift(bandwidth=120, cluster_all=cluster_all).fit(X)
@@ -189,6 +191,7 @@ def pipeline():
     return make_pipeline(StandardScaler(), PCA(4), KMeans(3, n_init=3, random_state=0))
 
 
+@pytest.mark.spaced(quick=1, slow=4)
 @pytest.mark.parametrize("is_fitted", [False, True])
 @pytest.mark.parametrize("data", [X, FRAME], ids=["array", "frame"])
 def test_a_pipeline_clusters_its_transformed_columns(method, is_fitted, data):

@@ -35,6 +35,7 @@ def optimality_gap(X, center):
     return nnls(system, np.append(np.zeros(X.shape[1]), 1.0))[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     hnp.arrays(

@@ -65,6 +65,7 @@ def containers(values):
     yield [[label] for label in (None, *rest)]
 
 
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("values", [*OF_IRIS.values(), NAMES], ids=[*OF_IRIS, "names"])
 def test_labels_in_any_container_are_those_of_a_list(values, tmp_path):
     """The labels keep their type, a missing one is no label, and a loaded model returns them."""

@@ -328,6 +328,7 @@ def test_empty_clusters_get_the_farthest_rows():
     assert sorted(centers.ravel()) == [0, 1, 5]
 
 
+@pytest.mark.spaced(quick=17)
 @parametrize_with_checks([AlternatingClustering(3)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

@@ -53,7 +53,7 @@ def mixed_table(seed, n_rows=240):
     return table
 
 
-@pytest.mark.spaced(quick=0, slow=3)
+@pytest.mark.spaced(quick=1, slow=3)
 @pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
 @pytest.mark.parametrize("seed", seeds(3, 60))
 @pytest.mark.parametrize("split", ["axis", "oblique"])

@@ -129,6 +129,7 @@ def oblique_chain(n_tests):
     return Tree.from_splits(tree.children_left, tree.children_right, splits, *arrays)
 
 
+@pytest.mark.spaced(quick=0)
 @pytest.mark.parametrize(
     ("write", "module", "part"),
     [

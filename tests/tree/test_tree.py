@@ -119,6 +119,7 @@ def test_sums_run_over_the_features_in_order_alone_and_in_a_batch(rng, n_feature
     check_bits_of_sums(X, used, weights)
 
 
+@pytest.mark.spaced(quick=3)
 @pytest.mark.parametrize("density", [0.002, 0.02, 0.2])
 @pytest.mark.parametrize("n_used", [1, 30, 900, 1000])
 def test_short_rows_and_wide_splits(rng, density, n_used):
