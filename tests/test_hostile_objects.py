@@ -277,7 +277,7 @@ def test_a_model_that_was_moved_finds_columns_by_name(fitted, capsys):
 
     (code, straight), (other, turned) = labels("rows.csv", "1.csv"), labels("turned.csv", "2.csv")
     assert code == other == 0
-    assert straight.read_text() == turned.read_text()
+    assert straight.read_bytes() == turned.read_bytes()
     code, _ = labels("few.csv", "3.csv")
     assert code != 0
     assert "there is no column 'c', which the model uses" in capsys.readouterr().err

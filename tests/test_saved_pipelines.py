@@ -65,7 +65,7 @@ def test_a_loaded_pipeline_is_the_saved_one(options, tmp_path):
     assert loaded[0].readers == pipeline[0].readers
     pd.testing.assert_frame_equal(loaded.decisions_, pipeline.decisions_)
     save(loaded, tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_text() == (tmp_path / "model.json").read_text()
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
 
 
 def test_other_pipelines_cannot_be_saved(tmp_path):
@@ -90,7 +90,7 @@ def test_changed_files_raise_a_value_error_or_work(tmp_path):
     table, file = table_of(0), tmp_path / "model.json"
     pipeline = table_pipeline(table, 3, missing="indicator", lambda_=1, random_state=0).fit(table)
     save(pipeline, file)
-    text = file.read_text()
+    text = file.read_text(encoding="utf-8")
     places = list(mutations(json.loads(text)["pipeline"]))
     rng = np.random.default_rng(0)
     n_raised = 0
@@ -101,7 +101,7 @@ def test_changed_files_raise_a_value_error_or_work(tmp_path):
             inner = inner[key]
         odd = [None, -1, "x", [], {}, 1e308, True, {"float": "nan"}]
         inner[place[-1]] = odd[rng.integers(len(odd))]
-        file.write_text(json.dumps(document))
+        file.write_text(json.dumps(document), encoding="utf-8")
         try:
             loaded = load(file)
         except ValueError:

@@ -417,7 +417,7 @@ def test_a_file_that_is_no_model_raises(saved, name, tmp_path):
     change, sentence = BAD[name]
     data = json.loads(saved)
     change(data)
-    (tmp_path / "model.json").write_text(json.dumps(data))
+    (tmp_path / "model.json").write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(ValueError, match=sentence) as caught:
         load(tmp_path / "model.json")
     assert str(caught.value).startswith(f"{tmp_path / 'model.json'}: not a model")
@@ -435,11 +435,11 @@ def test_a_file_that_is_no_model_raises(saved, name, tmp_path):
 )
 def test_messages_name_the_version_that_wrote_a_file(saved, writer, sentence, tmp_path):
     data = json.loads(saved) | {"version": 2, "written_by": writer}
-    (tmp_path / "model.json").write_text(json.dumps(data))
+    (tmp_path / "model.json").write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(ValueError, match=sentence):
         load(tmp_path / "model.json")
     data = json.loads(saved) | {"written_by": writer}  # the format alone decides what is read
-    (tmp_path / "model.json").write_text(json.dumps(data))
+    (tmp_path / "model.json").write_text(json.dumps(data), encoding="utf-8")
     assert load(tmp_path / "model.json").tree_.n_leaves > 1
 
 

@@ -19,6 +19,7 @@ from .warm_up import add_parser as add_warm_up
 
 def main(argv=None):
     """Run the command line; return exit code 0, 2 after an error, or 130 after an interruption."""
+    _escape_foreign_characters()
     options = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
@@ -35,6 +36,16 @@ def main(argv=None):
         warn(f"error: {reason}{error}")
         return 2
     return 0
+
+
+def _escape_foreign_characters():
+    """Print characters that the encoding of the output lacks as escapes, instead of failing.
+
+    On Windows, a redirected output has the encoding of the system, which lacks many letters.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _parser():

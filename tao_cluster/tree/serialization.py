@@ -38,7 +38,7 @@ def to_plain(tree):
 
 
 def from_plain(cls, data):
-    """Create a tree from the result of :func:`to_plain`; see docs/guide/tree_json.md.
+    """Create a tree from the result of :func:`to_plain`; see docs/guide/exports.md.
 
     Types and sizes are validated before any array is allocated, since the values may come from an
     untrusted file.

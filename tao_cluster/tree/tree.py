@@ -303,7 +303,7 @@ class Tree(Shape, Facade):
         return from_plain(cls, data)
 
     def to_json(self, **options):
-        """Convert the tree to JSON with all floats in full precision; see docs/guide/tree_json.md.
+        """Convert the tree to JSON with all floats in full precision; see docs/guide/exports.md.
 
         Options are passed to ``json.dumps``.
         """

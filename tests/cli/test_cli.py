@@ -185,7 +185,7 @@ def write_damaged_archives(X):
 )
 def test_bad_input_gets_one_error_message(iris, capsys, tmp_path, arguments, sentence):
     for name, text in BAD_FILES.items():
-        Path(name).write_text(text)
+        Path(name).write_text(text, encoding="utf-8")
     np.save("flat.npy", np.zeros(5))
     np.save("strings.npy", np.array([["a", "b"]]))
     np.save("objects.npy", np.array([[1, None]], dtype=object), allow_pickle=True)

@@ -44,7 +44,7 @@ def test_texts_that_are_cut_or_long(name, tmp_path, capsys):
 
 @pytest.mark.parametrize("mark", ["ab", "", '"', "\n"])
 def test_separators_are_one_character(mark, tmp_path, capsys):
-    (tmp_path / "x.csv").write_text(LINES)
+    (tmp_path / "x.csv").write_text(LINES, encoding="utf-8")
     assert main(["fit", str(tmp_path / "x.csv"), "--sep", mark]) == 2
     assert "--sep: expected one character" in capsys.readouterr().err
 
@@ -52,7 +52,7 @@ def test_separators_are_one_character(mark, tmp_path, capsys):
 @pytest.mark.parametrize("command", ["fit", "path", "compare"])
 def test_nothing_is_no_place_to_write_to(command, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "x.csv").write_text(LINES)
+    (tmp_path / "x.csv").write_text(LINES, encoding="utf-8")
     assert main([command, "x.csv", "--out", ""]) == 2
     assert "--out: expected a name" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["x.csv"]

@@ -89,10 +89,11 @@ def test_choices_of_columns_and_rows(rows):
 @pytest.mark.slow
 def test_what_was_fitted_is_used_as_ever(rows, capsys):
     run("fit", "birds.parquet", *OPTIONS, "--id", "tag")
-    labels = Path("birds_tree/labels.csv").read_text()
+    labels = Path("birds_tree/labels.csv").read_text(encoding="utf-8")
     run("predict", "birds_tree", "birds.parquet", "--out", "a.csv")
     run("predict", "birds_tree", "birds", "--out", "b.csv", "--out-of-core")
-    assert Path("a.csv").read_text() == Path("b.csv").read_text() == labels
+    assert Path("a.csv").read_text(encoding="utf-8") == labels
+    assert Path("b.csv").read_bytes() == Path("a.csv").read_bytes()
     capsys.readouterr()
     run("predict", "birds_tree", "birds.parquet", "--out-of-core")
     assert capsys.readouterr().out == labels
@@ -111,7 +112,7 @@ def test_new_rows_without_names(rows):
     rows[["mass", "ringed", "bill"]].to_parquet("nameless.parquet")
     run("predict", "birds_tree", "nameless.parquet", "--out", "a.csv")
     run("predict", "birds_tree", "nameless.parquet", "--out", "b.csv", "--out-of-core")
-    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
 
 
 @pytest.mark.slow
@@ -145,7 +146,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_gets_one_error_message(rows, capsys, name):
     for file in ("birds.csv", "damaged.parquet"):
-        Path(file).write_text("1,2\n")
+        Path(file).write_text("1,2\n", encoding="utf-8")
     pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "b": [2.0, 5, 3, 9]}).to_parquet("gaps.parquet")
     arguments, sentence = BAD[name]
     assert main(["fit", "--out-of-core", "-k", "3", *arguments]) == 2
@@ -165,4 +166,4 @@ def test_predict_by_a_pipeline_and_by_the_same_columns(rows, capsys):
     rows.to_csv("birds.csv", index=False)
     run("fit", "birds.csv", "-k", "3", "--force", "--columns", "mass,ringed")
     run("predict", "birds_tree", "birds", "--out-of-core", "--out", "a.csv")
-    assert Path("a.csv").read_text() == Path("birds_tree/labels.csv").read_text()
+    assert Path("a.csv").read_bytes() == Path("birds_tree/labels.csv").read_bytes()

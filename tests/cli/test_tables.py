@@ -125,8 +125,8 @@ def test_options_of_reading_are_kept_for_new_files(tmp_path, monkeypatch, capsys
     assert list(load("old_tree/model.json")[0].readers) == ["Größe", "Höhe"]
     assert main(["predict", "old_tree", "new.csv", "--out", "new_labels.csv"]) == 0
     assert capsys.readouterr().err == ""
-    labels = (tmp_path / "new_labels.csv").read_text()
-    assert labels == (tmp_path / "old_tree" / "labels.csv").read_text()
+    labels = (tmp_path / "new_labels.csv").read_bytes()
+    assert labels == (tmp_path / "old_tree" / "labels.csv").read_bytes()
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Commands that use the folder of a fit, from one end to the other."""
 
 import contextlib
+import io
 import json
 import sqlite3
 import subprocess
@@ -149,11 +150,11 @@ def test_sql_and_predict_tell_the_same(birds):
     labels = pd.read_csv("birds_tree/labels.csv")["cluster"]
     with contextlib.closing(sqlite3.connect(":memory:")) as database:
         pd.read_csv("birds.csv").to_sql("birds", database, index=False)
-        query = f"SELECT {Path('tree.sql').read_text()} FROM birds ORDER BY rowid"  # noqa: S608
+        query = f"SELECT {Path('tree.sql').read_text(encoding='utf-8')} FROM birds ORDER BY rowid"  # noqa: S608
         found = [cluster for (cluster,) in database.execute(query)]
     np.testing.assert_array_equal(found, labels)
     run("export", "birds_tree", "--format", "sql", "--dialect", "bigquery", "--out", "tree2.sql")
-    assert "`" in Path("tree2.sql").read_text()
+    assert "`" in Path("tree2.sql").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -181,7 +182,7 @@ def test_pictures_pages_and_exports(birds, capsys):
     run("plot", "fit", "birds.csv")
     assert matplotlib.image.imread("tree.png").std() > 0.05
     run("page", "fit", "birds.csv", "--out", "birds.html")
-    assert "bill_mm" in Path("birds.html").read_text()
+    assert "bill_mm" in Path("birds.html").read_text(encoding="utf-8")
     run("page", "fit", "--out", "birds.html", "--force")
     model = load("fit/model.json")
     capsys.readouterr()
@@ -189,7 +190,7 @@ def test_pictures_pages_and_exports(birds, capsys):
         run("export", "fit", "--format", name)
         assert len(capsys.readouterr().out) > 20
     run("export", "fit", "--out", "rules.txt")
-    assert Path("rules.txt").read_text().splitlines() == to_rules(model)
+    assert Path("rules.txt").read_text(encoding="utf-8").splitlines() == to_rules(model)
     assert main(["export", "fit", "--format", "onnx"]) == 2
     assert "needs --out" in capsys.readouterr().err
     assert main(["plot", "fit", "--out", "tree.doc"]) == 2
@@ -204,11 +205,22 @@ def test_nothing_is_overwritten_unless_asked(birds, capsys):
     assert Path("birds_tree/model.json").read_bytes() == before
     run(*FIT, "median", "--force")
     assert Path("birds_tree/model.json").read_bytes() != before
-    Path("file").write_text("")
+    Path("file").write_text("", encoding="utf-8")
     assert main([*FIT, "median", "--out", "file"]) == 2
     assert "is a file, not a folder" in capsys.readouterr().err
     assert main([*FIT, "median", "--out", "x" * 300]) == 2  # the name is too long
-    assert "File name too long" in capsys.readouterr().err
+    assert "x" * 300 in capsys.readouterr().err
+
+
+def test_names_that_the_output_cannot_show_are_escaped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("greek.csv").write_text("δ\n1\n2\n30\n31\n", encoding="utf-8")
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="cp1252"))
+    run("fit", "greek.csv", "-k", "2", "--split", "axis")
+    sys.stdout.flush()
+    assert b"if \\u03b4 <= " in shown.getvalue()
+    assert "if δ <= " in Path("greek_tree/tree.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -219,7 +231,7 @@ def test_new_tables_that_do_not_fit(birds, capsys):
     birds.assign(mass_g="heavy").to_csv("words.csv", index=False)
     birds.assign(mass_g=np.nan).to_csv("none.csv", index=False)
     np.save("two.npy", np.zeros((3, 2)))
-    Path("text.json").write_text("{}")
+    Path("text.json").write_text("{}", encoding="utf-8")
     capsys.readouterr()
     for arguments, sentence in (
         (["birds_tree", "less.csv"], "less.csv: there is no column 'mass_g', which the model uses"),
@@ -277,7 +289,7 @@ def test_a_path_leaves_its_models(birds, capsys, split):
         assert len(model.predict(birds)) == 240
     assert {"path.png", "page.html"} <= {file.name for file in Path("birds_tree").iterdir()}
     assert "cost increase, %" in capsys.readouterr().out
-    assert "wing" in Path("birds_tree/page.html").read_text()
+    assert "wing" in Path("birds_tree/page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -317,7 +329,7 @@ def test_another_process_goes_on(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_wrong_schema_gets_one_error_message(birds, capsys):
     run(*FIT, "drop")
-    stored = json.loads(Path("birds_tree/schema.json").read_text())
+    stored = json.loads(Path("birds_tree/schema.json").read_text(encoding="utf-8"))
     wing = stored["columns"]["wing"]
     for document in (
         [],
@@ -332,12 +344,12 @@ def test_a_wrong_schema_gets_one_error_message(birds, capsys):
         {**stored, "columns": {"wing": {"kind": "date", "zone": "Mars"}}},
         {**stored, "columns": {"wing": {"kind": "date", "parts": ["year"]}}},
     ):
-        Path("own.json").write_text(json.dumps(document))
+        Path("own.json").write_text(json.dumps(document), encoding="utf-8")
         capsys.readouterr()
         assert main(["fit", "birds.csv", "--schema", "own.json", "--out", "again"]) == 2, document
         error = capsys.readouterr().err
         assert error.count("\n") == 1, error
-    Path("own.json").write_text("{")
+    Path("own.json").write_text("{", encoding="utf-8")
     assert main(["fit", "birds.csv", "--schema", "own.json", "--out", "again"]) == 2
     assert "own.json: cannot be read as a schema" in capsys.readouterr().err
 

@@ -43,7 +43,7 @@ def load(name):
         X /= 255
     with np.load(measured) as file:
         outputs = {key: file[key] for key in file.files}
-    runs = json.loads((REFERENCE_DIR / "facts.json").read_text())[name]["runs"]
+    runs = json.loads((REFERENCE_DIR / "facts.json").read_text(encoding="utf-8"))[name]["runs"]
     return X, outputs, {run["method"]: run for run in runs}
 
 

@@ -205,12 +205,12 @@ def test_a_file_with_wrong_names_is_rejected(tmp_path):
     model, _ = fitted("greedy")
     path = tmp_path / "model.json"
     model.save(path)
-    document = json.loads(path.read_text())
+    document = json.loads(path.read_text(encoding="utf-8"))
     saved = document["attributes"]["cluster_names_"]
     assert saved == NAMES
     for wrong in (["a", "b"], ["a", "a", "b"], ["a", "b", 3], "abc", {"0": "a"}, None):
         document["attributes"]["cluster_names_"] = wrong
-        path.write_text(json.dumps(document))
+        path.write_text(json.dumps(document), encoding="utf-8")
         with pytest.raises(ValueError, match="not a model that can be used"):
             load(path)
 

@@ -21,6 +21,8 @@ from tao_cluster import DirectForm, TAOClustering, outofcore
 from tao_cluster.dask import DaskTreeClustering, dask_blocks
 from tao_cluster.outofcore import BlockError, LostRowsError, sum_over_blocks
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals end the workers")
+
 FOLDER = str(Path(__file__).parent)
 ROWS = make_blobs(2000, 4, centers=4, cluster_std=1.5, random_state=0)[0]
 

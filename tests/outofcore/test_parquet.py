@@ -36,7 +36,7 @@ def folder(frame, tmp_path):
         part = frame.iloc[start:stop].set_index(np.arange(stop, start, -1))  # pandas stores it
         part.to_parquet(tmp_path / "data" / name, row_group_size=90)
     for other in ("_metadata.parquet", ".a.parquet", "README.txt"):
-        (tmp_path / "data" / other).write_text("no rows")
+        (tmp_path / "data" / other).write_text("no rows", encoding="utf-8")
     return tmp_path / "data"
 
 
@@ -194,7 +194,7 @@ def test_bad_files(folder, tmp_path):
     (tmp_path / "none").mkdir()
     with pytest.raises(ValueError, match="the folder has no files named"):
         blocks_of(tmp_path / "none")
-    (folder / "c.parquet").write_text("no rows")
+    (folder / "c.parquet").write_text("no rows", encoding="utf-8")
     with pytest.raises(ValueError, match=r"c.parquet: "):
         blocks_of(folder)
     with pytest.raises(ValueError, match="filter"):

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_engine_of_the_docs_gives_the_same_bits(tmp_path):
     text = (ROOT / "docs" / "guide" / "scale.md").read_text(encoding="utf-8")
     script = re.search(r"```python\n(# own_engine.py\n.*?)```", text, flags=re.DOTALL)[1]
-    (tmp_path / "own_engine.py").write_text(script)
+    (tmp_path / "own_engine.py").write_text(script, encoding="utf-8")
     rng = np.random.default_rng(0)
     parts = [rng.normal(i % 3, 0.5, (300 + i, 4)) for i in range(5)]
     for i, part in enumerate(parts):
