@@ -65,7 +65,7 @@ def check(make, rests_sparse=False, n_seeds=2):
                     check_leaves(model, form, some, least)
 
 
-@pytest.mark.spaced(quick=0, slow=2)
+@pytest.mark.spaced(quick=1, slow=2)
 @pytest.mark.parametrize("name", [*METHODS, "SpEx oblique"])
 def test_no_leaf_of_a_greedy_tree_is_smaller(name):
     method, options = METHODS[name.split()[0]], OPTIONS.get(name, {})

@@ -71,6 +71,7 @@ def test_a_column_without_a_test_is_only_watched(fitted):
     assert not found.columns.loc["age", "tested"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *map(slow, range(1, 3))])
 def test_transitions_sum_to_the_rows(seed, fitted):
     rng = np.random.default_rng(seed)

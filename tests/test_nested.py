@@ -215,6 +215,7 @@ def test_raw_tables():
     assert "spend" in to_sql(trees.cut(2))
 
 
+@pytest.mark.slow
 def test_degenerate_rows_and_bad_input():
     model = TAOClustering(3, **QUICK).fit(WINE)
     assert nested(model, WINE, 1).table["n_leaves"].tolist() == [1]

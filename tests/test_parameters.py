@@ -213,6 +213,7 @@ class Weighted:
         return Bound()
 
 
+@pytest.mark.slow
 def test_own_penalty_and_solver_plug_in(X):
     """Histogram leaves and real-valued weights need no change of the loop."""
     model = small(
@@ -371,6 +372,7 @@ def test_bad_nested_parameters_change_nothing(parameters, sentence):
     assert model.get_params() == TAOClustering().get_params()
 
 
+@pytest.mark.slow
 def test_searches_and_pipelines_set_nested_parameters(X):
     search = GridSearchCV(small(), {"algorithm__n_init": [1, 3]}, cv=2).fit(X)
     assert [each["algorithm__n_init"] for each in search.cv_results_["params"]] == [1, 3]

@@ -144,6 +144,7 @@ def test_raw_tables_keep_their_schema_and_encoding(keep, split):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", ["columns", slow("tests"), slow("nothing")])
 def test_weights_embeddings_labels_and_sparse_rows(keep):
     then, now, group = blobs(2)

@@ -171,6 +171,7 @@ def test_scale_of_the_data_changes_no_tree(digits, scale):
     assert scaled.tree_.n_parameters == plain.tree_.n_parameters
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_storing_changes_nothing(X, monkeypatch):
     model = small().fit(X)
     tree, labels = model.tree_, model.labels_

@@ -199,6 +199,7 @@ def test_words_for_missing_values_count_in_new_rows_too():
     np.testing.assert_array_equal(pipeline.predict(new.assign(income=" n/a", region="NA ")), gap)
 
 
+@pytest.mark.slow
 def test_one_row_as_a_series_raises_with_the_remedy():
     table, _ = structured_table(0)
     pipeline = table_pipeline(table, 3, random_state=0).fit(table)
@@ -272,6 +273,7 @@ def test_clusters_follow_the_numbers_and_not_the_levels(split):
     assert adjusted_rand_score(truth, pipeline.predict(table)) >= 0.95
 
 
+@pytest.mark.slow
 def test_strings_beside_numbers_are_categories():
     table = pd.DataFrame({"size": ["S", "M", 42] * 80, "z": np.arange(N) / 7})
     pipeline = table_pipeline(table, 3, random_state=0).fit(table)

@@ -178,6 +178,7 @@ def test_every_tree_with_k_leaves_pays_the_logarithm(objective, share):
             assert ratio(model) > 1 + share * np.log2(k), method
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest", ["grid", "halves"])
 def test_every_tree_pays_for_far_centres(rest):
     """Lemma 2, whose bound grows with k ** (1 - 1 / d); and the upper bound of theorem 2."""

@@ -181,6 +181,7 @@ def test_forms_of_the_rows_change_nothing(name, digits):
     assert sparse.inertia_ == pytest.approx(model.inertia_)
 
 
+@pytest.mark.slow
 def test_references(digits, digits_reference):
     given = IMM(10, reference=digits_reference).fit(digits)
     np.testing.assert_array_equal(given.free_labels_, digits_reference.labels_)
@@ -409,7 +410,7 @@ def test_removed_splits_change_no_label(name, monkeypatch):
 # ---------------------------------------------------------------- as initial trees
 
 
-@pytest.mark.spaced(quick=1, slow=4)
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize("name", sorted(METHODS.keys() - {"ExKCenter"}))
 def test_they_are_initial_trees(name, digits):
     """But for ExKCenter's grid, which is one box where columns are many."""

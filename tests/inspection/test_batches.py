@@ -171,6 +171,7 @@ def test_bars_never_break_numbers(rng):
         assert len(label.split("\n")) <= 2
 
 
+@pytest.mark.slow
 def test_many_terms_end_in_one_bar_for_the_rest(rng):
     wide = Tree.from_splits(
         [1, -1, -1], [2, -1, -1], [(range(12), np.ones(12)), None, None], [0, 0, 0], [-1, 0, 1], 12

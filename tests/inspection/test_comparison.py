@@ -303,6 +303,7 @@ def test_costs_of_different_magnitude_are_logarithmic(wine):
     assert measured.plot().get_yscale() == "linear"
 
 
+@pytest.mark.slow
 def test_wrong_arguments_of_the_picture_raise(wine, found):
     X, _ = wine
     with pytest.raises(ValueError, match="size must be one of parameters, leaves"):

@@ -135,6 +135,7 @@ def test_leaves_show_what_pictures_show(path, digits):
         assert words["values"] == sorted(words["values"], reverse=True)
 
 
+@pytest.mark.slow
 def test_pixels_are_not_words(path, digits):
     assert data_of(to_html(path[0], X=digits))["kind"] == "bars"
 

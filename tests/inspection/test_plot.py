@@ -272,6 +272,7 @@ def test_own_glyphs(rows):
     assert ax.get_title().split("; ")[0] == "as told"
 
 
+@pytest.mark.slow
 def test_leaves_show_true_classes(rows):
     tree = two_tests()
     y = np.where(tree.apply(rows) == 1, "b", "a")

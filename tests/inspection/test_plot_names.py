@@ -151,6 +151,7 @@ def test_characters_without_a_font_give_one_warning(X):
             assert "No installed font has the characters" in messages.pop()
 
 
+@pytest.mark.slow
 def test_characters_of_another_installed_font_are_drawn(X, tmp_path, monkeypatch):
     monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
     private = [chr(0x10F000), chr(0x10F001)]  # no other font has them

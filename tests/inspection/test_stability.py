@@ -162,6 +162,7 @@ def test_labels_go_with_their_rows(wine):
     assert piped.table["ARI"].min() > 0.5
 
 
+@pytest.mark.slow
 def test_it_is_reproducible_without_a_seed_of_the_model(wine):
     restless = IMM(3, reference=KMeans(3, init="random", n_init=1, max_iter=1))
     a, b = (stability(restless, wine, n=3) for _ in range(2))

@@ -106,6 +106,7 @@ def test_relax_adds_refits_and_exact_passes(X):
     assert relaxed.tree_.n_nonzero < plain.tree_.n_nonzero
 
 
+@pytest.mark.slow
 def test_kept_trees_of_refits_cost_less_and_those_of_exact_passes_have_less_score(X):
     """Refits are compared by cost, exact passes by cost plus a penalty per parameter."""
     n_refits, n_exact = 0, 0

@@ -198,6 +198,7 @@ def test_given_axes_and_figsize(given):
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_paper_obeys_the_font_of_the_user(given):
     model, X, _ = given["wine, oblique"]
     with mpl.rc_context({"font.family": "serif", "font.size": 9}):

@@ -225,6 +225,7 @@ def test_a_fit_without_a_pipeline_forgets_that_of_an_earlier_one():
     assert model.score(X) == pytest.approx(-model.inertia_)
 
 
+@pytest.mark.slow
 def test_a_pipeline_with_random_steps_follows_the_seed_of_the_model(method):
     clusterer = KMeans(3, n_init=1)
     reference = make_pipeline(StandardScaler(), GaussianRandomProjection(4), clusterer)
@@ -243,6 +244,7 @@ def test_blocks_need_the_embedding_of_a_pipeline():
         outofcore.fit(IMM(3, reference=pipeline()), [X[:90], X[90:]], random_state=0)
 
 
+@pytest.mark.slow
 def test_a_pipeline_in_comparisons_stability_and_files(tmp_path):
     found = compare(X, 3, ["imm", "exkmc"], reference=pipeline(), random_state=0)
     assert found.table["cost_increase"].max() < 100
@@ -295,6 +297,7 @@ def test_nested_and_half_fitted_pipelines():
         IMM(3, reference=make_pipeline(StandardScaler(), kmeans(SCALED))).fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reference",
     [kmeans(X, 5), kmeans(X, 5).cluster_centers_, AgglomerativeClustering(5)],

@@ -123,6 +123,7 @@ def test_farthest_first_is_at_most_twice_the_optimum(seed):
     )
 
 
+@pytest.mark.slow
 def test_weights_and_repeats_do_not_matter(rng):
     X = rng.normal(size=(80, 3))
     weight = rng.integers(0, 4, 80)
@@ -165,6 +166,7 @@ def test_tao_clustering_refuses_what_is_no_sum(objective, rng):
         TAOClustering(3, objective=objective).fit(rng.normal(size=(20, 2)))
 
 
+@pytest.mark.slow
 def test_cart_is_told_in_largest_distances(rng):
     X = rng.normal(size=(200, 2))
     model = CART(4, objective=KCenter(), random_state=0).fit(X)
@@ -174,6 +176,7 @@ def test_cart_is_told_in_largest_distances(rng):
     assert model.cost_increase_ == pytest.approx(increase)
 
 
+@pytest.mark.slow
 def test_alternation_goes_on_where_the_largest_distance_stays():
     """Of tenths, as here, it often does: rounding alone would say whether it goes on."""
     X = load_iris().data

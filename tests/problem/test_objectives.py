@@ -260,6 +260,7 @@ def test_distinct_rows_as_centres_cost_nothing(rng, objective):
 # ---------------------------------------------------------------- the free clustering
 
 
+@pytest.mark.slow
 def test_alternation_on_kmeans_does_as_well_as_scikit_learn(digits, digits_reference):
     ours = AlternatingClustering(10, random_state=0).fit(digits)
     assert ours.inertia_ <= 1.005 * digits_reference.inertia_

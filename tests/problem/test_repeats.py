@@ -58,6 +58,7 @@ def test_order_puts_equal_rows_side_by_side(rng):
     assert changes == len(np.unique(X, axis=0)) - 1
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=9), st.floats(1e-6, 1e6))
 def test_as_repeats_finds_the_unit(counts, unit):
     """Weights that are multiples of their least one, which rounding may have blurred."""

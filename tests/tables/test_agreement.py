@@ -36,7 +36,7 @@ def fitted(seed, folder):
     return old, new[kept].reset_index(drop=True), kept, pipeline
 
 
-@pytest.mark.spaced(quick=1, slow=4)
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize("seed", seeds(10, 500))
 def test_a_row_has_one_cluster(seed, databases, tmp_path):  # noqa: F811
     old, new, kept, pipeline = fitted(seed, tmp_path)

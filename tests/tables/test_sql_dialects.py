@@ -197,6 +197,7 @@ def test_white_space_around_words_does_not_count():
     assert found == reader.read(table["plan"]).isna().astype(int).tolist()
 
 
+@pytest.mark.slow
 def test_to_sql_of_a_pipeline_has_a_dialect():
     cells = {"is vip": [True, False, None] * 20, "day": ["2020-01-05", "2021-02-01"] * 30}
     table = pd.DataFrame({**cells, "unused": range(60)})

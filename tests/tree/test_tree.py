@@ -56,6 +56,7 @@ def layouts(X):
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), n_nodes=st.sampled_from([1, 3, 9, 31]))
 def test_routing_is_a_plain_walk(seed, n_nodes):
@@ -72,6 +73,7 @@ def test_routing_is_a_plain_walk(seed, n_nodes):
         np.testing.assert_array_equal(np.flatnonzero(visited[[row]].toarray()), path)
 
 
+@pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_layout_takes_the_same_path(rng, dtype):
     tree = random_tree(rng, n_nodes=31)
