@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tao_cluster import __version__, plot
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+RECIPE = (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
 MADE = {"gallery", "generated", "_build"}  # by Sphinx
 PAGES = sorted(
     path
@@ -138,6 +140,38 @@ def test_files_beside_the_package_have_its_version():
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(r"^version: (\S+)$", citation, flags=re.MULTILINE)[1] == __version__
     assert re.search(r"^## (\S+)", changes, flags=re.MULTILINE)[1] == __version__
+    assert f'version: "{__version__}"' in RECIPE
+
+
+def test_conda_recipe_has_the_dependencies():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    ours = {name.replace("matplotlib", "matplotlib-base") for name in project["dependencies"]}
+    own_package = RECIPE.split("name: tao-cluster")[-1]
+    listed = re.findall(r"^ +- (\S+ >=\S+)$", own_package.split("run:")[1], flags=re.MULTILINE)
+    assert {name.replace(" ", "") for name in listed} == ours | {"python>=3.11"}
+
+
+def test_numbers_of_the_paper_stand_on_the_page_that_it_names():
+    text = (ROOT / "paper.md").read_text(encoding="utf-8")
+    claims = re.findall(r"\n\n((?:.+\n)+)<!-- numbers: (\S+) -->", text)
+    assert claims
+    for claim, page in claims:
+        shown = (ROOT / page).read_text(encoding="utf-8")
+        assert [x for x in re.findall(r"\d+\.\d+", claim) if x not in shown] == [], page
+
+
+def test_workflow_names_files_that_exist():
+    scripts = (".github/workflows/ci.yml", "tests/coverage.sh")
+    for text in [(ROOT / path).read_text(encoding="utf-8") for path in scripts]:
+        names = re.sub(r"(\S+){(\S+)}(\S*)", _expanded, text)
+        paths = re.findall(r"(?<![\w./])(?:tests|docs)/[\w/.]+\w", names)
+        assert paths
+        assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def _expanded(match):
+    """What the shell makes of one list in braces."""
+    return " ".join(match[1] + name + match[3] for name in match[2].split(","))
 
 
 def test_gallery_shows_every_function_that_draws():
