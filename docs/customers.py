@@ -18,8 +18,8 @@ def customers():
     rng = np.random.default_rng(2)
     group = rng.choice(4, N_CUSTOMERS, p=SHARES)
 
-    def around(means, spread):
-        return np.array(means)[group] * np.exp(spread * rng.standard_normal(N_CUSTOMERS))
+    def around(means, scale):
+        return np.array(means)[group] * np.exp(scale * rng.standard_normal(N_CUSTOMERS))
 
     orders = around([11, 9, 24, 3], 0.2).round().clip(min=1)
     age = around([46, 33, 52, 57], 0.15).round()
