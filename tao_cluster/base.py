@@ -18,7 +18,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
-from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
+from ._utils.frames import InvalidRowsError, check_aligned, check_fitted_names, display_names
 from ._utils.matrices import check_rows
 from ._utils.options import NestedParameters, with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
@@ -255,6 +255,7 @@ class _FittedClustering(TransformerMixin):
 
     def _new_rows(self, X, y, sample_weight, embedding):
         """Return the checked X, its rows in the clustering space, their weights and clusters."""
+        check_aligned(X, y=y, sample_weight=sample_weight, embedding=embedding)
         embedding = self._embedded(X, embedding)
         X = self._check_new(X)
         rows = self._space.clustered_rows(X, y, embedding)
@@ -302,8 +303,7 @@ class TreeClustering(
         ----------
         X : array-like or CSR matrix of shape (n, d)
             The features that the tree tests. Sparse input stays sparse, and float32 stays float32.
-            X is copied only if some rows are equal, if some weights are not 1, if X is stored in
-            column order, or with ``standardize=True``.
+            The order of the rows does not matter.
         y : array-like of shape (n,), optional
             Labels to explain, for ``objective="labels"``: numbers, strings, ... The values -1, None
             and NaN mark rows without a label, which are left out. Other objectives ignore y.
@@ -349,13 +349,16 @@ class TreeClustering(
         """Return the checked arguments, their distinct rows, and the problem to be solved."""
         objective = method.objective
         check_names(X)
+        check_aligned(X, sample_weight=sample_weight, embedding=embedding)
+        if objective.explains_labels:
+            check_aligned(X, y=y)
         embedder, reference, embedding = split_pipeline(
             self.reference, X, embedding, self.random_state
         )
         inputs = self._inputs(objective, X, y, sample_weight, embedding, embedder)
         method.check_data(inputs.X, inputs.weight[inputs.present])
         n_jobs = effective_n_jobs(self.n_jobs)
-        rows = inputs.merge(n_jobs, unit_free=self.standardize)
+        rows = inputs.merge(unit_free=self.standardize)
         names = _get_feature_names(X if embedding is None else embedding)
         reference = self._given(reference, objective, inputs, rows, names)
         tested, space = rows.X, rows.space

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
+from ._utils.frames import check_aligned
 from .columns.names import Indicator, check_feature_names, printable, printable_names
 from .columns.steps import UnsupportedStepError
 from .columns.view import RawView, flat_steps, output_names, shown, transformed
@@ -69,7 +70,8 @@ def describe(
         The same rows in the clustering space, if `fit` was given an embedding. Without it, the
         costs and typical rows of such a model are unknown (NaN).
     y : array-like of shape (n,), optional
-        Labels of new rows, if the model explains labels.
+        Labels of the rows, if the model explains labels. Without them, precision and recall are
+        unknown (NaN).
 
     Returns
     -------
@@ -92,8 +94,8 @@ def describe(
 
     Each cluster is matched with the free cluster with which it shares most rows (one to one).
     Precision is the share of the rows of the cluster that this free cluster has; recall is the
-    share of the rows of the free cluster that the cluster has. The free clusters are those of the
-    fit if X has its rows, and otherwise those of the nearest free centres.
+    share of the rows of the free cluster that the cluster has. The free cluster of a row is that of
+    the nearest free centre or, if the model explains labels, its label in `y`.
 
     Examples
     --------
@@ -104,6 +106,7 @@ def describe(
     >>> print(describe(model, table, rows="customers").table["sentence"][0])
     3 customers (60.0 %): spend at most 51; age 35 against 43 overall
     """
+    check_aligned(X, sample_weight=sample_weight, embedding=embedding, y=y)
     read = _Read.from_rows(model, X, feature_names, sample_weight)
     view, last, leaves, weight = read.view, read.last, read.leaves, read.weight
     tested = X if isinstance(view, RawView) else read.encoded
@@ -212,7 +215,7 @@ class _Read(NamedTuple):
             names = check_feature_names(output_names(model[:-1]), tree_of(last).n_features)
             names = printable_names(names)
         leaves = last.apply(encoded)
-        weight = check_weight(sample_weight, len(leaves))
+        weight = check_weight(sample_weight, X)
         own = own if feature_names is None else feature_names
         values = Values.from_rows(model, view, X, own)
         labels, numbers = tree_of(last).leaf_label[leaves], np.array(cluster_numbers(last))
@@ -297,10 +300,7 @@ class _Quality:
         space = getattr(last, "_space", None)
         if space is None or getattr(space.objective, "is_missing", False):  # of a loaded model
             return cls(weight)
-        free, costs, distances, is_fitted = None, None, None, False
-        if y is None and hasattr(last, "labels_"):
-            is_fitted = np.array_equal(last.labels_, space.label_names(clusters))
-        y = last.free_labels_ if is_fitted else y
+        free, costs, distances = None, None, None
         embedding = last._embedded(X, embedding)
         if space.classes is not None:
             free = None if y is None else encode(y, space.classes)[0]
@@ -310,7 +310,7 @@ class _Quality:
             rows = space.clustered_rows(last._check_new(X), None, embedding)
             objective, data = space.objective, space.objective.prepare(rows)
             centers = [space.scaled_centers(c) for c in (last.cluster_centers_, last.free_centers_)]
-            free = y if is_fitted else free_labels(objective, data, weight, centers[1])
+            free = free_labels(objective, data, weight, centers[1])
             free = np.where(free == space.noise, -1, free)  # rows that a trimmed clustering leaves
             if objective.is_sum:
                 both = zip(centers, (clusters, free), strict=True)
@@ -319,8 +319,6 @@ class _Quality:
                 costs = np.column_stack(costs)
                 if space.noise is None:
                     costs[(clusters < 0) | (free < 0)] = 0
-        elif is_fitted:
-            free = y
         if free is None:
             return cls(weight, distances=distances)
         n_clusters = len(last.cluster_centers_)

@@ -179,10 +179,8 @@ def _fitted(model, new_X, old, keep, further):
                 f"The labels y are {listed(inputs.classes)}, but the model explains "
                 f"{listed(model.classes_)}: refit needs the same labels."
             )
-        own = old  # old cluster of each distinct row
-        if rows.row_of_input is not None:
-            own = np.empty(len(rows.weight), old.dtype)
-            own[rows.row_of_input[inputs.present]] = old[inputs.present]
+        own = np.empty(len(rows.weight), old.dtype)  # old cluster of each distinct row
+        own[rows.row_of_input[inputs.present]] = old[inputs.present]
         problem, result = _solved(model, method, problem, rows, own, keep)
         with interrupt_warns():
             found._store(new_X, inputs, rows, problem, result)

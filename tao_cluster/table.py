@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ._utils.frames import (
     as_pandas,
+    check_aligned,
     check_container,
     check_list_of_names,
     display_name,
@@ -225,9 +226,11 @@ class TablePipeline(Pipeline):
         """The decisions as a DataFrame with one row per column of the raw table."""
         return self.schema_.table
 
-    def _fit(self, *args, **options):
+    def _fit(self, X, y=None, *args, **options):
         """Fit all steps but the last, which learns the raw column behind each feature."""
-        Z = super()._fit(*args, **options)
+        given = {name.rpartition("__")[2]: value for name, value in options["raw_params"].items()}
+        check_aligned(X, y=y, **given)
+        Z = super()._fit(X, y, *args, **options)
         has_rules = getattr(self.steps[-1][1], "constraints", None) is not None
         return with_raw_columns(self.steps[:-1], Z) if has_rules else Z
 
