@@ -112,7 +112,9 @@ def describe(
     tested = X if isinstance(view, RawView) else read.encoded
     facts = report(view, tested, feature_names=read.names, sample_weight=sample_weight)
     nodes, all_leaves, labels = facts["nodes"], tree_of(view).leaves.tolist(), cluster_names(view)
-    quality = _Quality.from_rows(read, embedding, y)
+    quality, unlabelled = _Quality.from_rows(read, embedding, y), np.zeros(len(weight), dtype=bool)
+    if y is not None:
+        unlabelled = (quality.free < 0) & (weight > 0)
     english = premises_of(view, read.names, all_leaves, _english(nodes, read.names))
     has_rest = any(nodes[leaf]["cluster"] < 0 for leaf in all_leaves)
     classes, segments = getattr(last, "classes_", None), []
@@ -149,6 +151,8 @@ def describe(
         lines += [f"differs most in: {compared}"] if bars else []
         lines += [f"cost: {_cost_text(cost)}"] if math.isfinite(cost) else []
         lines += [] if typical is None else [f"most typical row: row {typical}"]
+        n_unlabelled = int((here & unlabelled).sum())
+        lines += [f"rows without a label: {n_unlabelled}"] if n_unlabelled else []
         segments.append(
             Segment(
                 labels[k] if k >= 0 else NO_SEGMENT,
@@ -173,6 +177,8 @@ def describe(
         f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {printable(str(rows))}"
     )
     heading += f"; the tree costs {_cost_text(cost)}" if math.isfinite(cost) else ""
+    if unlabelled.any():
+        heading += f"; {unlabelled.sum()} of them have no label, but the tree assigns them, too"
     options = model, feature_names, sample_weight is not None
     return Description(segments, heading, cost, read, *options)
 
@@ -298,6 +304,8 @@ class _Quality:
         """Assign rows to free clusters; see :func:`tao_cluster.describe`."""
         last, X, clusters, weight = read.last, read.encoded, read.clusters, read.weight
         space = getattr(last, "_space", None)
+        if y is not None and getattr(space, "classes", None) is None:
+            raise ValueError('y is used only by a model with objective="labels": leave y out.')
         if space is None or getattr(space.objective, "is_missing", False):  # of a loaded model
             return cls(weight)
         free, costs, distances = None, None, None
