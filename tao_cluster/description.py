@@ -25,6 +25,7 @@ from .objectives.base import cluster_sums
 from .objectives.labels import encode
 from .plot.cards import plot_cards
 from .plot.style import Target
+from .problem.repeats import content_order
 from .reference import free_labels
 from .report import check_weight, cluster_names, cluster_numbers, position_of, report
 from .tree import tree_of
@@ -581,7 +582,8 @@ def _markdown(text):
 
 def _resampled_means(values, weight, rng):
     """Return the means of bootstrap samples: float array of shape (n_resamples, n_columns)."""
-    n_blocks = min(len(weight), _N_BLOCKS)
+    order = content_order(values, weight)  # the draws do not depend on the order of the rows
+    values, weight, n_blocks = values[order], weight[order], min(len(weight), _N_BLOCKS)
     block = rng.permutation(len(weight)) % n_blocks
     known = weight[:, None] * ~np.isnan(values)
     sums, sizes = (
