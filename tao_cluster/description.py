@@ -25,7 +25,7 @@ from .objectives.base import cluster_sums
 from .objectives.labels import encode
 from .plot.cards import plot_cards
 from .plot.style import Target
-from .problem.repeats import content_order
+from .problem.repeats import content_order, row_keys
 from .reference import free_labels
 from .report import check_weight, cluster_names, cluster_numbers, position_of, report
 from .tree import tree_of
@@ -36,7 +36,8 @@ __all__ = ["Contrast", "Description", "Segment", "describe"]
 NO_SEGMENT = "no segment"  # rows that a tree leaves without a cluster
 _PRECISION = 3
 _LISTED, _IN_SENTENCE = 5, 3  # numbers of the columns that differ most
-_LEAST = 0.2  # smaller differences, in standard deviations, are not mentioned
+# Differences below _LEAST standard deviations, or _N_ERRORS standard errors, are not mentioned.
+_LEAST, _N_ERRORS = 0.2, 3.0
 _N_RESAMPLES, _N_BLOCKS = 1000, 2000
 _WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}
 _WORDS_OF_DATES = {">": "after", ">=": "from", "<": "before", "<=": "up to"}
@@ -91,7 +92,8 @@ def describe(
     All columns of X are compared, also those that the tree does not test. Columns that a pipeline
     drops, names and identifiers are left out. A difference is that of the mean of the cluster from
     the mean of all rows, in standard deviations of all rows. Means leave out missing values, whose
-    shares are compared, too. Of categories, the shares of the levels are compared.
+    shares are compared, too. Of categories, the shares of the levels are compared. Sentences and
+    facts mention differences of at least 0.2 standard deviations and three standard errors.
 
     Each cluster is matched with the free cluster with which it shares most rows (one to one).
     Precision is the share of the rows of the cluster that this free cluster has; recall is the
@@ -102,10 +104,10 @@ def describe(
     --------
     >>> import pandas as pd
     >>> from tao_cluster import TAOClustering, describe
-    >>> table = pd.DataFrame({"spend": [10, 12, 11, 90, 95], "age": [30.0, 41.0, 35.0, 52.0, 58.0]})
+    >>> table = pd.DataFrame({"spend": [*range(20), *range(90, 110)], "age": range(20, 60)})
     >>> model = TAOClustering(2, split="axis", max_leaves=2, random_state=0).fit(table)
-    >>> print(describe(model, table, rows="customers").table["sentence"][0])
-    3 customers (60.0 %): spend at most 51; age 35 against 43 overall
+    >>> print(describe(model, table, rows="customers").table["sentence"][1])
+    20 customers (50.0 %): spend at most 54; age 30 against 40 overall
     """
     check_aligned(X, sample_weight=sample_weight, embedding=embedding, y=y)
     read = _Read.from_rows(model, X, feature_names, sample_weight)
@@ -130,9 +132,8 @@ def describe(
         weighted = "" if sample_weight is None else " of the weight"
         size_text = f"{n} {noun} ({100 * share:.1f} %{weighted})"
         rule = _alternatives([english[leaf] for leaf in own])
-        means, most = read.means, read.means.largest(read.means.deviations(k), 2 * MAX_TERMS)
-        off, features = means.deviations(k), means.features
-        most = [j for j in most if abs(off[j]) >= _LEAST] if n else []
+        means, off, most = read.means, read.means.deviations(k), read.mentioned(k, here, share)
+        features = means.features
         texts = {
             j: (means.text(j, means.mean[k, j]), means.text(j, means.overall[j])) for j in most
         }
@@ -195,6 +196,7 @@ class _Read(NamedTuple):
     leaves, clusters : int arrays of shape (n,)
     weight : float64 array of shape (n,)
     values, means : Values, and Means of the clusters; the last group has the rows of none
+    keys : array of shape (n,), one number per row, the same for equal rows
     """
 
     view: Any
@@ -206,6 +208,7 @@ class _Read(NamedTuple):
     weight: np.ndarray
     values: Values
     means: Means
+    keys: np.ndarray
 
     @classmethod
     def from_rows(cls, model, X, feature_names, sample_weight):
@@ -228,7 +231,20 @@ class _Read(NamedTuple):
         labels, numbers = tree_of(last).leaf_label[leaves], np.array(cluster_numbers(last))
         clusters, n = np.where(labels < 0, -1, numbers[labels]), len(numbers) + 1
         means = values.means(clusters, weight, n)
-        return cls(view, names, last, encoded, leaves, clusters, weight, values, means)
+        keys = row_keys(encoded)
+        return cls(view, names, last, encoded, leaves, clusters, weight, values, means, keys)
+
+    def mentioned(self, k, here, share):
+        """Return the features whose difference from all rows is worth a word, the largest first.
+
+        The rows of cluster k are those of the mask `here`, with this share of the weight.
+        """
+        # Equal rows count once, so that neither weights nor repeats matter.
+        n_distinct = len(np.unique(self.keys[here & (self.weight > 0)]))
+        least = max(_LEAST, _N_ERRORS * math.sqrt((1 - share) / max(n_distinct, 1)))
+        off = self.means.deviations(k)
+        found = self.means.largest(off, 2 * MAX_TERMS)
+        return [j for j in found if n_distinct and abs(off[j]) >= least]
 
 
 def _english(nodes, names):

@@ -36,7 +36,7 @@ def distinct_rows(X, space, weight, unit_free=False):
         The position in `rows` of the row that each row is equal to.
     """
     parts = [X] if space is X else [X, space]
-    keys = [_keys(part, unit_free and part is X) for part in parts]
+    keys = [row_keys(part, unit_free and part is X) for part in parts]
     order = np.lexsort([weight, *keys[::-1]])  # the order of a sum changes its last bits
     is_new = _is_new(parts, keys, order)
     group = np.empty(len(order), dtype=np.intp)
@@ -52,7 +52,7 @@ def content_order(*tables):
     *tables : arrays, CSR matrices, DataFrames, or lists of labels or weights, with n rows each
         The later ones order rows that are equal in the first ones. None is ignored.
     """
-    return np.lexsort([_keys(table) for table in tables[::-1] if table is not None])
+    return np.lexsort([row_keys(table) for table in tables[::-1] if table is not None])
 
 
 def _is_new(parts, keys, order):
@@ -71,7 +71,7 @@ def _is_new(parts, keys, order):
     return is_new
 
 
-def _keys(X, unit_free=False):
+def row_keys(X, unit_free=False):
     """Return one number per row, the same for equal rows: a random projection, or a hash of text.
 
     With `unit_free`, the columns are scaled to a range of 1 first.

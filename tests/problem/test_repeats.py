@@ -35,7 +35,7 @@ def test_rows_differ_if_their_embeddings_do():
 
 
 def test_equal_keys_alone_do_not_make_rows_equal(monkeypatch):
-    monkeypatch.setattr("tao_cluster.problem.repeats._keys", lambda X, *_: np.zeros(X.shape[0]))
+    monkeypatch.setattr("tao_cluster.problem.repeats.row_keys", lambda X, *_: np.zeros(X.shape[0]))
     X = np.array([[1.0], [1.0], [2.0], [2.0], [2.0]])
     rows, weight, _ = distinct_rows(X, X, np.ones(5))
     np.testing.assert_array_equal(X[rows].ravel(), [1, 2])
