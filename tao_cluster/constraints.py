@@ -7,6 +7,8 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 
 from ._utils.frames import check_list_of_names, display_name, display_names
@@ -15,6 +17,7 @@ from ._utils.options import Part
 from ._utils.warnings import listed
 from .problem.split_limits import Grid, SplitLimits
 
+_ROUNDING = 1e-6  # of the standard deviation of float32 values
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _OF_DIRECT_FORM = ("first", "max_depth", "max_tests_per_column")
 
@@ -38,7 +41,9 @@ class Constraints(Part):
     steps : dict of column to positive number, optional
         Thresholds of a column are multiples of its step: ``steps={"age": 5}`` leads to tests such
         as ``age >= 55``. Steps are in the units of the user, also with ``standardize=True`` and in
-        pipelines of `table_pipeline`; those of dates are in days. They need ``split="axis"``.
+        pipelines of `table_pipeline`; those of dates are in days. They need ``split="axis"``. In
+        another Pipeline, constraints refer to the columns that its last step gets. Steps of a
+        column that a StandardScaler has scaled raise an error.
     max_depth : int, optional
         Maximum number of tests on the path to a leaf, which is the length of a rule.
     max_tests_per_column : int, optional
@@ -80,20 +85,27 @@ class Constraints(Part):
         for name in ("columns", "not_tested"):
             check_list_of_names(getattr(self, name), name)
         super().__post_init__()
+        for name in ("columns", "not_tested"):  # as tuples, which are equal by value
+            names = getattr(self, name)
+            vars(self)[name] = None if names is None else tuple(names)
         if self.columns is not None and self.not_tested is not None:
             raise ValueError("Constraints: give columns or not_tested, not both.")
         used = {f"steps of {name!r}": name for name in self.steps or ()}
         if self.first is not None:
             used[f"first={self.first!r}"] = self.first
         for what, name in used.items():
-            if self.columns is not None and name not in list(self.columns):
+            if self.columns is not None and name not in self.columns:
                 raise ValueError(f"Constraints: {what} conflicts with columns, which lacks it.")
-            if self.not_tested is not None and name in list(self.not_tested):
+            if self.not_tested is not None and name in self.not_tested:
                 raise ValueError(f"Constraints: {what} conflicts with not_tested, which has it.")
         for name, step in (self.steps or {}).items():
             is_number = isinstance(step, Real) and not isinstance(step, bool | np.bool_)
             if not is_number or not 0 < step < math.inf:
                 raise ValueError(f"Constraints: the step of {name!r} must be > 0, got {step!r}.")
+
+    def __hash__(self):
+        values = vars(self).values()
+        return hash(tuple(frozenset(v.items()) if isinstance(v, dict) else v for v in values))
 
     def check_parameters(self, n_clusters, kind, algorithm):
         """Raise a ValueError if the constraints contradict parameters of TAOClustering.
@@ -140,8 +152,8 @@ class Constraints(Part):
         group = np.array([users.index(owner) for owner in owners], dtype=np.intp)
         place = partial(_place, users)
         tested = np.full(len(users), self.columns is None)
-        tested[[place("columns", name) for name in _listed(self.columns)]] = True
-        tested[[place("not_tested", name) for name in _listed(self.not_tested)]] = False
+        tested[[place("columns", name) for name in self.columns or ()]] = True
+        tested[[place("not_tested", name) for name in self.not_tested or ()]] = False
         n_tested, most = int(tested.sum()), self.max_tests_per_column
         if n_tested == 0:
             option = "not_tested" if self.columns is None else "columns"
@@ -161,6 +173,13 @@ class Constraints(Part):
             own = np.flatnonzero(group == place("steps", name)).tolist()
             if sources is not None:
                 own = [j for j in own if _is_number(sources[j])]
+            elif _is_standardised(given, own[0]):
+                raise ValueError(
+                    f"constraints: steps: the standard deviation of {name!r} is exactly 1, as if a "
+                    f"step of a Pipeline had scaled it. A step of {step!r} would then not be in "
+                    "its units. Use TAOClustering(standardize=True) without the scaler, or "
+                    "table_pipeline, whose constraints are in raw units."
+                )
             if not own:
                 raise ValueError(f"constraints: steps: {name!r} is not a column of numbers.")
             grids |= {j: Grid(float(step), sources and sources[j]) for j in own}
@@ -171,10 +190,6 @@ class Constraints(Part):
         return SplitLimits(group, tested[group], grids, first, self.max_depth, most)
 
 
-def _listed(names):
-    return [] if names is None else list(names)
-
-
 def _place(users, option, name):
     """Return the position of a column that an option names among the user's columns."""
     if display_name(name) not in users:
@@ -182,6 +197,13 @@ def _place(users, option, name):
             f"constraints: {option}: there is no column {name!r}; the columns are {listed(users)}."
         )
     return users.index(display_name(name))
+
+
+def _is_standardised(X, j):
+    """Return whether a column has fractions and the standard deviation 1, up to rounding."""
+    values = _safe_indexing(X if hasattr(X, "shape") else np.asarray(X), [j], axis=1)
+    values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+    return np.any(values % 1 != 0) and abs(values.std() - 1) < _ROUNDING
 
 
 def _is_number(column):
