@@ -114,7 +114,7 @@ class NestedTrees:
     Notes
     -----
     The rows are not copied, and cuts are computed when they are first asked for: do not change the
-    values of X before.
+    values of X before. Leaves have no histograms, so that there is no `predict_proba`.
 
     Examples
     --------
