@@ -366,7 +366,7 @@ class TreeClustering(
                 space, reference = tested, scaling.apply_to_reference(reference)
         limits = None
         if self.constraints is not None:
-            limits = self.constraints.limits(X, rows.X, inputs.n_clusters)
+            limits = self.constraints.limits(X, inputs.X, rows.X, inputs.n_clusters)
         if limits is not None and limits.grids:
             lines = limits.on_lines(rows.X)
             tested = lines if scaling is None else scaling.apply(lines)

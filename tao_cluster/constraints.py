@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 
 from ._utils.frames import check_list_of_names, display_name, display_names
@@ -17,7 +16,6 @@ from ._utils.options import Part
 from ._utils.warnings import listed
 from .problem.split_limits import Grid, SplitLimits
 
-_ROUNDING = 1e-6  # of the standard deviation of float32 values
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _OF_DIRECT_FORM = ("first", "max_depth", "max_tests_per_column")
 
@@ -83,11 +81,11 @@ class Constraints(Part):
 
     def __post_init__(self):
         for name in ("columns", "not_tested"):
-            check_list_of_names(getattr(self, name), name)
-        super().__post_init__()
-        for name in ("columns", "not_tested"):  # as tuples, which are equal by value
             names = getattr(self, name)
-            vars(self)[name] = None if names is None else tuple(names)
+            check_list_of_names(names, name)
+            if hasattr(names, "__iter__"):  # tuples are equal by value, and have a hash
+                vars(self)[name] = tuple(names)
+        super().__post_init__()
         if self.columns is not None and self.not_tested is not None:
             raise ValueError("Constraints: give columns or not_tested, not both.")
         used = {f"steps of {name!r}": name for name in self.steps or ()}
@@ -130,13 +128,14 @@ class Constraints(Part):
                 f"{(n_clusters - 1).bit_length()}, or fewer clusters."
             )
 
-    def limits(self, given, X, n_clusters):
+    def limits(self, given, every, X, n_clusters):
         """Return the constraints for the columns of X, as SplitLimits.
 
         Parameters
         ----------
         given : X as passed to `fit`, which has the names of the columns
-        X : array or CSR matrix of shape (n, d), in the units of the user
+        every, X : arrays or CSR matrices of shape (n, d), in the units of the user
+            All rows, and the distinct rows that the tree is fitted to.
         n_clusters : int
 
         Raises
@@ -173,12 +172,11 @@ class Constraints(Part):
             own = np.flatnonzero(group == place("steps", name)).tolist()
             if sources is not None:
                 own = [j for j in own if _is_number(sources[j])]
-            elif _is_standardised(given, own[0]):
+            elif _is_standardised(every, own[0]):
                 raise ValueError(
-                    f"constraints: steps: the standard deviation of {name!r} is exactly 1, as if a "
-                    f"step of a Pipeline had scaled it. A step of {step!r} would then not be in "
-                    "its units. Use TAOClustering(standardize=True) without the scaler, or "
-                    "table_pipeline, whose constraints are in raw units."
+                    f"constraints: steps: {name!r} has the standard deviation 1, as if it had been "
+                    f"scaled: {step!r} would not be in its own units. Use standardize=True in "
+                    "place of the scaler, or table_pipeline, whose constraints are in raw units."
                 )
             if not own:
                 raise ValueError(f"constraints: steps: {name!r} is not a column of numbers.")
@@ -201,9 +199,8 @@ def _place(users, option, name):
 
 def _is_standardised(X, j):
     """Return whether a column has fractions and the standard deviation 1, up to rounding."""
-    values = _safe_indexing(X if hasattr(X, "shape") else np.asarray(X), [j], axis=1)
-    values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
-    return np.any(values % 1 != 0) and abs(values.std() - 1) < _ROUNDING
+    values = (X[:, [j]].toarray() if sp.issparse(X) else X[:, j]).astype(np.float64)
+    return np.any(values % 1 != 0) and abs(values.std() - 1) < 1e-6  # X may be float32
 
 
 def _is_number(column):

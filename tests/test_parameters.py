@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import assert_same_fit, chain, small
+from conftest import assert_same_fit, small
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
 from sklearn.decomposition import PCA
@@ -19,7 +19,7 @@ import greedy
 from tao_cluster import Constraints, DirectForm, PenaltyMethod, TAOClustering, Tree
 from tao_cluster import objectives as objectives_module
 from tao_cluster._utils.options import Part
-from tao_cluster.initial_trees import Bisecting, Centroids, Given, Random
+from tao_cluster.initial_trees import Bisecting, Centroids, Random
 from tao_cluster.initial_trees.cart import Cart
 from tao_cluster.optimize.algorithms import AxisAligned, Oblique
 from tao_cluster.penalties import SquaredError as SquaredErrorPenalty
@@ -431,7 +431,6 @@ PARTS = {
     "list": lambda: Constraints(columns=["age", "plan"], first="age", max_depth=np.int8(3)),
     "array": lambda: Constraints(not_tested=np.array(["age", "plan"])),
     "positions": lambda: Constraints(columns=np.arange(3), steps={1: 0.5, 2: 5}),
-    "tree": lambda: Given(chain(4)),
     "cart": lambda: Cart(5),
     "split": lambda: AxisAligned(midpoints=False),
     "medoids": lambda: objectives_module.KMedoids(metric="cityblock"),

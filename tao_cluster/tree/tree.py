@@ -174,10 +174,7 @@ class Tree(Shape, Facade):
             same_array(getattr(self, name), getattr(other, name)) for name in _DTYPES
         )
 
-    def __hash__(self):
-        # Without floats, of which 0.0 and -0.0 are equal.
-        arrays = self.children_left, self.children_right, self.split_indices, self.leaf_label
-        return hash(tuple(array.tobytes() for array in arrays))
+    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self):
         return Tree, tuple(getattr(self, field.name) for field in fields(self))

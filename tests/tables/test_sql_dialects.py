@@ -1,5 +1,6 @@
 """Names, literals and functions of SQL dialects, and what cannot be written in them."""
 
+import re
 import sqlite3
 
 import pandas as pd
@@ -63,6 +64,21 @@ def test_every_dialect_reads_its_own_text(dialect):
     parsed = sqlglot.parse_one(query, dialect=name)
     found = {column.name for column in parsed.find_all(sqlglot.exp.Column)}
     assert found == {"a b", "plan", "vip"}
+
+
+@pytest.mark.parametrize("dialect", FAMILIES)
+def test_no_number_is_cast_twice(dialect):
+    readers = [None, Number(("NA", -9)), Written(("NA",), suffix="kg"), Date(is_typed=True)]
+    for reader in readers:
+        for fill in (None, 3.0):
+            name = "a" if reader is None else Numeric("a", fill, reader)
+            text = to_sql(*stump(name, weight=2.5), dialect=dialect)
+            both = [([0, 1], [1.0, 2.0]), None, None]
+            sums = Tree.from_splits([1, -1, -1], [2, -1, -1], both, [1, 0, 0], [-1, 0, 1], 2)
+            text += to_sql(sums, [name, "b"], dialect=dialect)
+            kind = re.search(r"CAST\([\w`\"\[\]]+ AS ([\w ()]+?)\) ", text)[1]  # double
+            again = rf"CAST\(CAST\([^()]*AS {re.escape(kind)}\)[ /0-9]* AS {re.escape(kind)}\)"
+            assert not re.search(again, text)
 
 
 def test_synonyms_and_unknown_dialects():
