@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from export_cases import AWKWARD, every_case, stump
 
-from tao_cluster import Constraints, TAOClustering, Tree, table_pipeline
+from tao_cluster import Constraints, DirectForm, TAOClustering, Tree, table_pipeline
 from tao_cluster.columns import Indicator
 from tao_cluster.columns.readers import Level
 from tao_cluster.export import to_sql
@@ -75,13 +75,15 @@ def test_columns_that_a_pipeline_leaves_out_have_names_too():
     np.testing.assert_array_equal(found["cluster_2"], pipeline.predict(table))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.spaced(quick=4, slow=12)
+@pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("kind", ["plain", "standardised", "pipeline", "grid"])
 def test_thresholds_are_short_and_rows_at_them_have_their_cluster(kind, seed):
     """Values with a decimal have thresholds of two decimals: rows of all these values are tried."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame({"a": rng.normal(40, 9, 150), "b": rng.normal(0, 1, 150)}).round(1)
-    options = {"split": "axis", "max_leaves": 8, "random_state": 0}
+    quick = DirectForm(n_init=1, search="none", copies=0)
+    options = {"split": "axis", "max_leaves": 8, "algorithm": quick, "random_state": 0}
     if kind == "grid":
         options["constraints"] = Constraints(steps={"a": 0.3, "b": 0.1})
     make = table_pipeline if kind == "pipeline" else lambda X, k, **rest: TAOClustering(k, **rest)

@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from databases import ZONES, duckdb, each_database, sqlite  # noqa: F401
 from typed_tables import (
+    COMPACT,
     KINDS,
     WORDS,
     codes,
+    compact_dates,
     decimals,
     floats,
     integers,
@@ -22,7 +24,7 @@ from typed_tables import (
     types_of,
 )
 
-from tao_cluster import TAOClustering, Tree, table_pipeline
+from tao_cluster import DirectForm, TAOClustering, Tree, table_pipeline
 from tao_cluster.export.sql_dialects import float_literal, sql_text
 from tao_cluster.table import NA_VALUES
 
@@ -57,6 +59,13 @@ def test_columns_of_one_kind(database, kind, seed):
     check(database, random_columns(seed, kinds=(kind, kind)), seed, n_trees=4)
 
 
+@pytest.mark.spaced(quick=6)
+@pytest.mark.parametrize("form", COMPACT)
+def test_dates_without_separators_or_without_a_day(database, form):
+    columns = {"since": compact_dates(np.random.default_rng(0), 80, "since", form)}
+    check(database, columns, 0, n_trees=4)
+
+
 @pytest.mark.slow
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(100, 140))
@@ -86,7 +95,8 @@ def test_a_fitted_model_of_a_table_of_strings(start, split):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(240, 2)) * [90, 2000] + 1000 * rng.integers(3, size=(240, 1))
     X = pd.DataFrame(values, columns=["a", "b"]).round({"a": 1, "b": 0})
-    model = TAOClustering(3, split=split, random_state=0).fit(X)
+    quick = DirectForm(n_init=1, search="none", copies=0)
+    model = TAOClustering(3, split=split, algorithm=quick, random_state=0).fit(X)
     with start() as database:
         database.fill({"a": "TEXT", "b": "TEXT"}, [*X.astype(str).itertuples(index=False)])
         assert database.labels(model) == model.labels_.tolist()

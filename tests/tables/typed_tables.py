@@ -171,10 +171,12 @@ def dates_of_a_form(rng, n, name):
     return _with_parts(rng, column, name, Date(WORDS, "1999-12-31", form))
 
 
-def compact_dates(rng, n, name):
+COMPACT = ("%Y%m%d", "%d%m%Y", "%Y-%m", "%m/%Y", "%B %Y", "%d%b%Y", "%Y%m%d%H%M", "%Y%m")
+
+
+def compact_dates(rng, n, name, form=None):
     """Dates without separators, or without a day."""
-    forms = ["%Y%m%d", "%d%m%Y", "%Y-%m", "%m/%Y", "%B %Y", "%d%b%Y", "%Y%m%d%H%M", "%Y%m"]
-    form = str(rng.choice(forms))
+    form = form or str(rng.choice(COMPACT))
     texts = [moment.strftime(form) for moment in _moments(rng, n)]
     column = Column("TEXT", with_gaps(rng, texts, WORDS))
     return _with_parts(rng, column, name, Date(WORDS, "1999-12-31", form))
