@@ -35,7 +35,7 @@ from .problem.inputs import (
 from .problem.levels import Levels, observed_columns, warn_of_copies
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
-from .problem.split_limits import narrowed
+from .problem.split_limits import fit_narrowed
 from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline
 from .tree.densities import split_densities
 from .tree.leaf_size import LeafSize
@@ -338,8 +338,7 @@ class TreeClustering(
         with one_thread():
             given = (X, y, sample_weight, embedding)
             inputs, rows, problem = plain._freeze(method, *given, scaling)
-            narrow, restored = narrowed(problem)
-            result = restored(method.fit_tree(narrow))
+            result = fit_narrowed(method, problem)
             # Attributes are set last, so that a failed fit keeps the results of an earlier fit.
             with interrupt_warns():
                 self._store(X, inputs, rows, problem, result)
@@ -370,7 +369,7 @@ class TreeClustering(
                 space, reference = tested, scaling.apply_to_reference(reference)
         limits = None
         if self.constraints is not None:
-            limits = self.constraints.limits(X, rows.X, inputs.n_clusters)
+            limits = self.constraints.limits(X, inputs.X, rows.X, inputs.n_clusters)
         if limits is not None and limits.grids:
             lines = limits.on_lines(rows.X)
             tested = lines if scaling is None else scaling.apply(lines)

@@ -33,7 +33,7 @@ from .objectives.nested import (
 from .optimize.algorithms import DirectForm, Oblique
 from .plot.dendrogram import plot_nested
 from .problem.copies import Noise
-from .problem.split_limits import narrowed
+from .problem.split_limits import fit_narrowed
 from .reference import FreeClustering, free_clustering
 from .refitting import frozen, last_step, numbered_like, with_tree
 from .table import passed_on
@@ -115,7 +115,7 @@ class NestedTrees:
     Notes
     -----
     The rows are not copied, and cuts are computed when they are first asked for: do not change the
-    values of X before.
+    values of X before. Leaves have no histograms, so that there is no `predict_proba`.
 
     Examples
     --------
@@ -480,8 +480,7 @@ def _train(estimator, X, given, further):
             merges, over_levels = _given_hierarchy(problem, given, rows.row_of_input, inputs.weight)
         if plain.init == "auto" and kind.name == "oblique":
             method = _with_settings(method, start=_Dividing(merges))
-        narrow, restored = narrowed(over_levels)
-        result = restored(method.fit_tree(narrow))
+        result = fit_narrowed(method, over_levels)
         levels, labels, result = _numbered(problem, merges, result)
         with interrupt_warns():
             estimator._store(X, inputs, rows, numbered_like(problem, labels), result)

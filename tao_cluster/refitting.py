@@ -20,6 +20,7 @@ from .columns.view import flat_steps, output_names
 from .export.format import condition_text
 from .optimize.fixed_columns import refit_columns
 from .problem.problem import Result
+from .problem.split_limits import fit_narrowed
 from .reference import FreeClustering
 from .report import cluster_numbers, report
 from .table import TablePipeline, decided_again, passed_on, without_first_gaps
@@ -160,7 +161,7 @@ def with_tree(model, X, tree, n_clusters, further):
     start = copy.copy(model)
     start.n_clusters, start.tree_ = n_clusters, tree
     # The centres of a reference, and names, belong to another number of clusters.
-    start.reference = None
+    start.reference = model.reference if n_clusters == model.n_clusters else None
     for name in ("cluster_names_", "_growth", "trace_"):
         vars(start).pop(name, None)
     start.history_, start.n_iter_ = [], 0  # the records are about nodes of the other tree
@@ -261,7 +262,7 @@ def _solved(model, method, problem, rows, old, keep):
         start = tree if problem.scaling is None else problem.scaling.scaled_tree(tree)
         result = refit_columns(problem, method.settings, start)
     else:
-        result = method.fit_tree(problem)
+        result = fit_narrowed(method, problem)
     if is_numbered:
         labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
         numbers = _match(labels, old, problem)

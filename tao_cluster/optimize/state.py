@@ -194,7 +194,7 @@ class Evaluator:
     # The last centres and the distances (n, k) to them, which the next pass needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
-    _pilot: Any = field(default=None, init=False)
+    _pilots: dict = field(default_factory=dict, init=False)  # samples of the rows by their size
     _sizes: list = field(default_factory=list, init=False)  # (leaves, depth) of each initial tree
 
     # An evaluator refers to itself by a property, because otherwise its distances would stay in
@@ -350,7 +350,7 @@ class Evaluator:
     def pilot(self, n_rows, random_state):
         """Return an evaluator over a sample of the rows, or this one if there are few rows.
 
-        The sample is drawn at the first call, and used again at later calls.
+        The sample of each size is drawn at the first call, and used again at later calls.
 
         Parameters
         ----------
@@ -358,10 +358,10 @@ class Evaluator:
             Size of the sample. With fewer than twice as many rows, this evaluator is returned.
         random_state : int, RandomState instance or None
         """
-        if self._pilot is None:
+        if n_rows not in self._pilots:
             sample = self.sampled(n_rows, random_state)
-            self._pilot = None if sample is self else sample
-        return self._pilot or self
+            self._pilots[n_rows] = None if sample is self else sample
+        return self._pilots[n_rows] or self
 
     def sampled(self, n_rows, random_state):
         """Return an evaluator over a new sample of the rows, or this one; see :meth:`pilot`."""
