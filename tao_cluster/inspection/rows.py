@@ -186,6 +186,7 @@ class Rows:
 
         It is NaN if all values of the rows are missing.
         """
+
         def sums(values):
             at_leaves = cluster_sums(values, self.leaf_of_row, weight, self.tree.n_nodes)
             return self.tree.path_matrix.T @ at_leaves

@@ -559,7 +559,12 @@ def starting_trees(search, random_state):
     most_leaves = search.settings.max_leaves
     trees = initial_trees(search.problem, search.settings, random_state)
     limits, init = search.problem.limits, search.settings.parameters["init"]
-    has_root = limits is not None and not limits.first is limits.max_depth is None
+    is_shallow = (
+        limits is not None
+        and limits.max_depth is not None
+        and limits.max_depth <= search.settings.parameters["depth"]
+    )
+    has_root = is_shallow or (limits is not None and limits.first is not None)
     if has_root and isinstance(init, str) and init == "auto":
         shallow = int(search.problem.n_clusters - 1).bit_length() + 1
         depths = {limits.max_depth, min(shallow, limits.max_depth or shallow)}
