@@ -24,7 +24,7 @@ from . import saving as saving
 from . import solvers as solvers
 from . import table as table
 from . import tree as tree
-from .columns.schema import Schema
+from .columns.schema import OpenQuestionsError, Schema
 from .comparison import compare
 from .comparison.stability import stability
 from .constraints import Constraints
@@ -48,6 +48,7 @@ __all__ = [
     "Constraints",
     "DirectForm",
     "NestedTrees",
+    "OpenQuestionsError",
     "PenaltyMethod",
     "Schema",
     "TAOClustering",

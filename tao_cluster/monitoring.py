@@ -317,7 +317,11 @@ def _columns(last, view, names, tables):
     used, lines, dates = last.tree_.used_features, {}, set()
     if getattr(view, "_reader", None) is not None:
         outputs = view._reader.outputs()
-        dates = {name for name, _, each in outputs if isinstance(each, Date) and not each.part}
+        dates = {
+            name
+            for name, _, each in outputs
+            if isinstance(each, Date) and not (each.part or each.is_time)
+        }
     own = then.columns.intersection(now.columns, sort=False)
     tested = set() if names is None else {str(names[j]) for j in used}
     if isinstance(view, RawView):

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -24,7 +25,13 @@ from .columns.dates import PARTS
 from .columns.decide import Options, decide
 from .columns.names import level_name
 from .columns.readers import Level
-from .columns.schema import NA_VALUES, Schema, SchemaError
+from .columns.schema import (
+    NA_VALUES,
+    OpenQuestionsError,
+    Schema,
+    SchemaError,
+    check_doubts,
+)
 from .columns.steps import columns_of, raw_input
 from .columns.table_reader import TableReader, output_name
 from .columns.view import raw_view
@@ -51,6 +58,7 @@ def table_pipeline(
     max_levels=20,
     date_parts=(),
     schema=None,
+    doubts="ask",
     **parameters,
 ):
     """Return a pipeline that clusters the rows of a raw table by a decision tree.
@@ -69,7 +77,8 @@ def table_pipeline(
     codes in `categorical`       Beyond `max_levels`, the rarest levels become one level "other".
     numbers with a unit          They become numbers if all have the same unit: "70 kg", "$1,250".
     dates, times of day          Days since the first date and, with `date_parts`, parts of the
-                                 date; hours since midnight.
+                                 date; hours since midnight. Forms other than ISO 8601 are asked
+                                 about; see `doubts`.
     durations                    Days.
     names and identifiers        Left out: strings or integers that are different in most rows, and
                                  integers in a column whose name ends in id, code, zip, phone or nr.
@@ -114,6 +123,11 @@ def table_pipeline(
         What some or all columns are, for example
         ``{"price": {"kind": "number", "thousands": "."}}`` or the file of a :class:`Schema`. The
         function decides only about the other columns.
+    doubts : {"ask", "warn"}, default="ask"
+        What happens if a column can be read in several ways, such as "1.250", "01/02/2020" or
+        202401. By default, one error asks about all of them, with the entries of a schema that
+        answer. With "warn", the most careful answer is taken, and a warning prints it: a column
+        with two meanings is left out, and odd cells among numbers are missing values.
     **parameters
         Parameters of :class:`TAOClustering`, such as ``split="axis"`` or ``max_leaves=6``.
 
@@ -128,18 +142,16 @@ def table_pipeline(
     ------
     ValueError
         If a named column does not exist, no column is left, `missing` is "refuse" and a value is
-        missing, a parameter is out of its range, or columns can be read in several ways ("1.250",
-        "01/02/2020"). The message lists these columns and the answers.
-    UnreadableCellError
-        If most values of a column are numbers or dates, but not all.
+        missing, or a parameter is out of its range.
+    OpenQuestionsError
+        If `doubts` is "ask" and columns can be read in several ways. Its message lists them all.
 
     Warns
     -----
     DecisionWarning
-        If more than 30 % of the values of a used numeric column are missing, if numbers or dates
-        far from all others seem to stand for missing values, such as -999 or 9999-12-31, if a
-        column of numbers is left out because it seems to name the rows, or if "auto" finds no
-        clusters.
+        If more than 30 % of the values of a used numeric column are missing, if values lie far from
+        all others, such as -999 or 9999-12-31, if `doubts` is "warn" and columns can be read in
+        several ways, or if "auto" finds no clusters.
 
     Notes
     -----
@@ -185,8 +197,8 @@ def table_pipeline(
     na_values = given.missing if na_values is NA_VALUES else tuple(na_values)
     options = Options(missing, na_values, max_levels, **lists, schema=given)
     _check(df, options, category_weight, standardize)
-    decisions = [decide(df.iloc[:, j], name, options) for j, name in enumerate(display_names(df))]
-    _check_questions(decisions)
+    check_doubts(doubts)
+    decisions = _decisions(df, options, doubts)
     used = [decision for decision in decisions if decision.readers]
     if not used:
         reasons = "; ".join(f"{d.column}: {d.why or d.done}" for d in decisions)
@@ -437,14 +449,24 @@ def _repeated(names):
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
-def _check_questions(decisions):
-    """Raise a SchemaError that lists the columns that can be read in several ways."""
-    questions = [decision.question for decision in decisions if decision.question]
+def _decisions(df, options, doubts):
+    """Return the decisions about the columns; `doubts` says what becomes of open questions."""
+    decisions = {
+        name: decide(df.iloc[:, j], name, options) for j, name in enumerate(display_names(df))
+    }
+    questions = [decision.question for decision in decisions.values() if decision.question]
+    if questions and doubts == "ask":
+        raise OpenQuestionsError(questions)
     if questions:
-        raise SchemaError(
-            f"{'; '.join(questions)}. Pass the answer as schema= (on the command line, as a file "
-            'with {"columns": {...}} to --schema), or leave out the column with drop.'
-        )
+        document = {"columns": {q.where: q.careful for q in questions}}
+        careful = Schema.from_dict({**document, "missing": list(options.na_values)})
+        options = replace(options, schema=careful)
+        for question in questions:
+            place = [*decisions].index(question.where)
+            decisions[question.where] = decide(df.iloc[:, place], question.where, options)
+        lines = [f"column {q.where!r}: {q.text} {q.line(q.careful)}" for q in questions]
+        warn("Taken as the most careful answers: " + "; ".join(lines), DecisionWarning)
+    return [*decisions.values()]
 
 
 def _warn(decisions):

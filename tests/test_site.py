@@ -49,8 +49,8 @@ MODULES = (
 PUBLIC = {
     "tao_cluster.columns": {"Numeric", "RawView", "TableReader", "raw_view"},
     "tao_cluster.columns.readers": {
-        *("Number", "Level", "Written", "Date", "Clock"),
-        *("UnreadableCellError", "AmbiguousDatesError"),
+        *("Number", "Level", "Written", "Date"),
+        "UnreadableCellError",
     },
     "tao_cluster.reading": {"Reading", "cell_errors"},
     "tao_cluster.comparison": {"Comparison", "explains_labels"},

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tao_cluster import TAOClustering, table_pipeline
+from tao_cluster import OpenQuestionsError, TAOClustering, table_pipeline
 from tao_cluster.columns.readers import UnreadableCellError
 
 N = 240
@@ -27,6 +27,15 @@ def decision(values, name="c", **options):
     return table_pipeline(table, **options).decisions_.iloc[0]
 
 
+def asked(values, name="c", **options):
+    """The answers to the question about a column, and the careful one."""
+    with pytest.raises(OpenQuestionsError) as found:
+        decision(values, name, **options)
+    (question,) = found.value.questions
+    assert question.where == name
+    return question.answers, question.careful
+
+
 def structured_table(seed, n=N, n_clusters=3):
     """A table with clusters in its numbers, and with columns of all kinds."""
     rng = np.random.default_rng(seed)
@@ -39,7 +48,7 @@ def structured_table(seed, n=N, n_clusters=3):
             "age": 25 + 20 * truth + rng.integers(0, 6, n),
             "income": np.where(rng.random(n) < 0.1, np.nan, income),
             "weight": [f"{w:.1f} kg" for w in 60 + 12 * truth + rng.normal(size=n)],
-            "joined": (pd.Timestamp("2019-03-01") + days).strftime("%d.%m.%Y"),
+            "joined": (pd.Timestamp("2019-03-01") + days).strftime("%Y-%m-%d"),
             "sex": rng.choice(["f", "m"], n),
             "region": rng.choice([*"abcdefghijk", "rare"], n, p=[*[0.09] * 11, 0.01]),
             "vip": pd.Series(rng.choice([True, False, None], n), dtype=object),
@@ -65,12 +74,10 @@ def structured_table(seed, n=N, n_clusters=3):
         ([f"level {j % 30:x}" for j in range(N)], "category", "19 most frequent levels, and other"),
         (["3 EUR", "4.5 EUR"] * 120, "number", "number"),
         (["3", "4.5"] * 120, "number", "number"),
-        (["3 EUR", "4 USD"] * 120, "other", "left out"),
         (["-$185.00", "$20.50"] * 120, "number", "number"),
         (["\u22121", "\u22122.5", "3"] * 80, "number", "number"),
         (["5\u00a0000", "12\u00a0500", "70"] * 80, "number", "number"),
         (["223 m2", "70 m2"] * 120, "number", "number"),
-        (["(185)", "(20)", "31.5"] * 80, "other", "left out"),
         (["10.0.3.7", "10.0.3.8"] * 120, "category", "2 levels"),
         (["3x", "12x"] * 120, "category", "2 levels"),
         (["0", "1"] * 120, "category", "2 levels"),
@@ -78,11 +85,7 @@ def structured_table(seed, n=N, n_clusters=3):
         (pd.Categorical([1, 2, 3] * 80), "category", "3 levels"),
         (pd.array([1, 2, 3, None] * 60, dtype="Int64"), "number", "number, median where missing"),
         (pd.array([True, False, None] * 80, dtype="boolean"), "category", BOTH_AND_MISSING),
-        (["6/3/1984", "12/30/2001"] * 120, "date", "days since 1984-06-03"),
-        (["June 03, 1984", "May 30, 2001"] * 120, "date", "days since 1984-06-03"),
-        (["06/30/1984 14:30", "12/30/2001 08:00"] * 120, "date", "days since 1984-06-30 14:30:00"),
-        (["6/3/84", "12/30/01"] * 120, "date", "left out"),
-        (["8:05", "9:43", "12:30"] * 80, "time", "left out"),
+        (["8:05", "9:43", "12:30"] * 80, "time", "hours since midnight"),
         (
             [datetime.date(2020, 1, 5), datetime.date(2020, 2, 1)] * 120,
             "date",
@@ -94,7 +97,6 @@ def structured_table(seed, n=N, n_clusters=3):
         (["09:30", "17:45"] * 120, "time", "hours since midnight"),
         (["2020-01-05", "2020-02-01"] * 120, "date", "days since 2020-01-05"),
         (pd.to_datetime(["2020-01-05", "2020-02-01"] * 120), "date", "days since 2020-01-05"),
-        (["02134", "10001"] * 120, "category", "2 levels"),
         ([f"Person {j}" for j in range(N)], "name", "left out"),
         (["x"] * N, "constant", "left out"),
         ([None] * N, "constant", "left out"),
@@ -108,7 +110,38 @@ def test_each_kind_of_column_has_its_decision(values, kind, done):
     assert found["why"] or done != "left out"
 
 
-@pytest.mark.filterwarnings("ignore:Column .* seems to name the rows")
+@pytest.mark.filterwarnings("ignore:Many values are missing")
+@pytest.mark.parametrize(
+    ("values", "answer", "careful"),
+    [
+        (["3 EUR", "4 USD", "5 EUR"] * 80, {"kind": "category"}, {"use": False}),
+        (["(185)", "(20)", "31.5"] * 80, {"use": False}, {"use": False}),
+        (["6/3/1984", "12/30/2001"] * 120, {"kind": "date", "format": "%m/%d/%Y"}, None),
+        (["June 03, 1984", "May 30, 2001"] * 120, {"kind": "date", "format": "%B %d, %Y"}, None),
+        (["06/30/1984 14:30"] * 9 + ["12/30/2001 08:00"] * 9,
+         {"kind": "date", "format": "%m/%d/%Y %H:%M"}, None),
+        (["6/3/84", "12/30/01"] * 120, {"kind": "date", "format": "%m/%d/%y"}, None),
+        (["02134", "10001"] * 120, {"kind": "category"}, None),
+        (["24:00", "09:30", "17:45"] * 80,
+         {"kind": "time", "format": "%H:%M", "missing": ["24:00"]}, {"use": False}),
+        ([*["1", "2"] * 119, "twelve", "3"], {"kind": "number", "missing": ["twelve"]}, None),
+        ([f"{j % 40} kg" if j % 3 else f"{j} lb" for j in range(N)], {"use": False}, {"use": False}),
+    ],
+)  # fmt: skip
+def test_columns_in_doubt_are_asked_about_and_the_answers_work(values, answer, careful):
+    answers, found = asked(values)
+    assert answer in answers
+    assert found == (answer if careful is None else careful)
+    for each in answers:
+        kind = each.get("kind", "other")
+        assert decision(values, schema={"c": each})["kind"] == kind
+    with pytest.warns(UserWarning, match="column 'c'"):
+        decision(values, doubts="warn")
+    with pytest.raises(ValueError, match="doubts must be 'ask' or 'warn'"):
+        decision(values, doubts="no")
+
+
+@pytest.mark.filterwarnings("ignore:Taken as the most careful answers")
 @pytest.mark.parametrize(
     ("name", "values", "is_name"),
     [
@@ -139,34 +172,25 @@ def test_each_kind_of_column_has_its_decision(values, kind, done):
     ],
 )
 def test_identifiers_are_left_out_and_measurements_are_not(name, values, is_name):
-    assert (decision(values, name)["kind"] == "name") == is_name
+    found = decision(values, name, doubts="warn")
+    assert (found["done"] == "left out") == is_name
     if is_name:
         assert decision(values, name, keep=[name])["kind"] == "number"
 
 
-def test_columns_of_numbers_that_are_left_out_warn_with_a_remedy_that_works():
+def test_integers_that_may_name_the_rows_are_asked_about():
     values = np.random.default_rng(1).integers(30_000, 90_000, N)
-    with pytest.warns(
-        UserWarning, match=r"^Column 'salary' seems to name the rows.*keep=\['salary'\]"
-    ):
-        decision(values, "salary")
+    assert asked(values, "salary") == (({"use": False}, {"kind": "number"}), {"use": False})
     assert decision(values, "salary", keep=["salary"])["kind"] == "number"
     why = decision(np.arange(N) % 3, "status_code")["why"]
     assert why.endswith("categorical=['status_code'] uses it as a category")
-
-
-def test_numbers_of_a_small_table_that_may_name_its_rows_are_used_with_a_warning():
-    incomes = np.random.default_rng(1).integers(40_000, 80_000, 51)
-    with pytest.warns(UserWarning, match=r"if they name the rows, use drop=\['income'\]"):
-        assert decision(incomes, "income")["kind"] == "number"
-    assert decision(incomes, "income", keep=["income"])["kind"] == "number"  # no warning
-    assert decision(incomes / 4, "income")["kind"] == "number"
+    assert decision(values[:51], "income")["kind"] == "number"  # too few to know
 
 
 def test_a_number_that_stands_for_missing_values_warns():
     values = np.random.default_rng(1).normal(50, 5, N)
     values[::20] = -999
-    with pytest.warns(UserWarning, match=r"The number -999 in column 'c' lies far from all others"):
+    with pytest.warns(UserWarning, match=r"Column 'c' has 12 values far from all others: -999;"):
         decision(values)
     found = decision(values, na_values=[-999])
     assert found["missing"] == 12
@@ -213,11 +237,6 @@ def test_words_for_missing_values_can_be_chosen():
     assert decision(values, na_values=["-"])["missing"] == 0
     assert decision(["unknown", "12", "15", "13"] * 60, na_values=["unknown"])["missing"] == 60
     assert decision(["12 kg", "n/a", "15 kg", "13 kg"] * 60)["kind"] == "number"
-
-
-def test_a_column_of_numbers_with_other_cells_names_the_first_of_them():
-    with pytest.raises(UnreadableCellError, match=r"column 'c', row 238: 'twelve' is not a number"):
-        decision([*["1", "2"] * 119, "twelve", "3"])
 
 
 def test_many_missing_numbers_warn_with_their_share():

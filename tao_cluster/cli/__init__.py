@@ -7,6 +7,7 @@ import warnings
 from sklearn.datasets import load_digits
 
 from .. import __version__
+from ..columns.schema import OpenQuestionsError
 from ..comparison import compare
 from ..estimator import TAOClustering
 from .arguments import add_command, place, warn
@@ -31,6 +32,9 @@ def main(argv=None):
     except BrokenPipeError:  # the reader of the output, for example `head`, has stopped
         sys.stderr.close()
         return 0
+    except OpenQuestionsError as error:  # its lines are to be pasted
+        print(f"tao-cluster: {error}", file=sys.stderr)
+        return 2
     except (ValueError, OSError, ImportError, MemoryError) as error:
         reason = "there is not enough memory. " if isinstance(error, MemoryError) else ""
         warn(f"error: {reason}{error}")

@@ -132,6 +132,7 @@ def data_options():
     add("--date-parts", type=list_of(str.strip), metavar="A,B", help=text)
     text = "JSON file that says what some or all columns are, as in the folder of an earlier fit"
     add("--schema", type=Path, metavar="FILE", default=None, help=text)
+    _add_yes(add)
     _add_reading_options(parser)
     return parser
 
@@ -161,6 +162,7 @@ def file_options(**settings):
     parser, add = _parser()
     text = "file with the columns of the one that was fitted; it is read in the same way"
     add("data", type=Path, metavar="DATA", default=None, help=text, **settings)
+    _add_yes(add)
     _add_reading_options(parser)
     return parser
 
@@ -199,6 +201,11 @@ def place(text):
     if not text:
         raise ArgumentTypeError("expected a name, got an empty string")
     return Path(text)
+
+
+def _add_yes(add):
+    text = "read doubtful cells and lines in the most careful way, and print it, instead of asking"
+    add("--yes", dest="doubts", action="store_const", const="warn", default="ask", help=text)
 
 
 def _parser():

@@ -204,7 +204,7 @@ def _model_and_rows(options, **parameters):
         raise ValueError("--objective labels has one cluster per label; leave out --n-clusters.")
     path, schema = options.data, Schema.from_any(options.schema)
     reading = arguments.reading_of(options, schema)
-    content = read_table(path, reading, partial(note, path), schema)
+    content = read_table(path, reading, partial(note, path), schema, options.doubts)
     if not isinstance(content, pd.DataFrame):
         names = (*arguments.NAMES, *arguments.OF_TABLES, "id_column")
         if given(options, names) or options.classes or options.schema:
@@ -254,6 +254,7 @@ def _pipeline_and_rows(options, frame, reading, parameters):
         table_pipeline,
         **arguments.names_of(frame, options),
         na_values=reading.na_values,
+        doubts=options.doubts,
         standardize=options.standardize is not False,
         **_parameters(options, list(frame.columns)),
         **parameters,

@@ -181,7 +181,7 @@ def read_model(path):
     return model, Schema.from_json(beside)
 
 
-def read_rows(path, model, reading, schema):
+def read_rows(path, model, reading, schema, doubts):
     """Read rows of a file for a model, and print notes about unusual values.
 
     Parameters
@@ -190,12 +190,13 @@ def read_rows(path, model, reading, schema):
     model : fitted pipeline or estimator, or Tree
     reading : Reading
     schema : Schema
+    doubts : {"ask", "warn"}
 
     Returns
     -------
     Rows
     """
-    content = read_table(path, reading, partial(note, path), schema)
+    content = read_table(path, reading, partial(note, path), schema, doubts)
     with cell_errors(path, content):
         return rows_of(path, content, model, reading)
 

@@ -89,7 +89,8 @@ def _features(options):
     """Return the names of the columns to cluster by, and print which ones are left out."""
     are_numbers = numeric_columns(options.data)
     first = next(frames_of(options.data, list(are_numbers), _ROWS), pd.DataFrame())
-    pipeline = table_pipeline(first, **arguments.names_of(are_numbers, options))
+    names = arguments.names_of(are_numbers, options)
+    pipeline = table_pipeline(first, schema=options.schema, doubts=options.doubts, **names)
     kinds = pipeline.decisions_.set_index("column")["kind"]
     names = [name for name in are_numbers if are_numbers[name] and kinds[name] in _KINDS]
     if not names:

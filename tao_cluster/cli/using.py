@@ -83,7 +83,7 @@ def _model_and_rows(options):
             raise ValueError(f"{listed(names, quote=False)} needs DATA, the file to be read.")
         return model, folder.Rows(None)
     reading = arguments.reading_of(options, schema)
-    return model, folder.read_rows(options.data, model, reading, schema)
+    return model, folder.read_rows(options.data, model, reading, schema, options.doubts)
 
 
 def _predict(options):

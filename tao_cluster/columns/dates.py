@@ -1,25 +1,31 @@
 """Readers of dates, times of day and durations."""
 
+import itertools
 import math
 import re
-from collections import Counter
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 
-from .readers import WHITE_SPACE, Reader, by_kind
+from .readers import WHITE_SPACE, Reader, by_kind, exact_numbers
 
-_DAY = 86_400  # seconds
+_DAY, _HOUR = 86_400, 3600  # seconds
 
 PARTS = {"month": "month (1 to 12)", "weekday": "weekday (0 = Monday)", "hour": "hour of the day"}
+
+# Forms of numbers: seconds of a unit, and of the number 0 since 1970.
+COUNTED = {"unix": (1, 0), "excel": (_DAY, -25_569 * _DAY)}
+# Directives of strptime, and the seconds of the smallest step that they can write.
+_DIRECTIVES = {"%S": 1, "%M": 60, "%H": _HOUR, "%I": _HOUR, "%d": _DAY, "%m": 31 * _DAY}
+_DIRECTIVES |= {"%b": 31 * _DAY, "%B": 31 * _DAY, "%Y": 366 * _DAY, "%y": 366 * _DAY, "%p": _DAY}
 
 
 @dataclass(frozen=True)
 class Date(Reader):
-    """Dates, as days since the first date or as a part of the date.
+    """Dates, as days since the first date or as a part of the date; or times of day, as hours.
 
     Parameters
     ----------
@@ -29,9 +35,10 @@ class Date(Reader):
         The first date, in the form 2020-01-31 or 2020-01-31 12:30:00, with the offset of its zone
         behind it if there is a zone.
     form : str, optional
-        Form of dates that are strings, with codes of strptime such as ``%d.%m.%Y``; ``%-d`` is a
-        day without a leading zero. The default is ISO 8601, such as 2020-01-31 or
-        2020-01-31 12:30:00, and columns of dates.
+        Form of the cells: a format of strptime, such as ``%d.%m.%Y``; "unix" for seconds since
+        1970; or "excel" for days since 1899-12-30. A format without a year is that of times of
+        day, such as ``%H:%M``. The default is ISO 8601, such as 2020-01-31 or 2020-01-31 12:30:00,
+        and columns of dates.
     part : {"month", "weekday", "hour"}, optional
         The part of the date that becomes the number; None for the days since the first date.
     zone : str
@@ -50,14 +57,19 @@ class Date(Reader):
 
     def __post_init__(self):
         """Raise a ValueError if the first date, the form, the part or the zone is not valid."""
-        if self.part is not None and self.part not in PARTS:
+        if self.part is not None and (self.part not in PARTS or self.is_time):
             raise ValueError(f"{self.part!r} is not one of {', '.join(PARTS)}.")
-        if self.form is not None and not {"%Y"} < {*re.findall("%-?[A-Za-z]", self.form)}:
-            raise ValueError(f"{self.form!r} is no form of a date such as '%d.%m.%Y'.")
+        if self.form not in (None, *COUNTED):
+            _check_form(self.form)
         try:
             self._start, self._tz  # noqa: B018
         except (ValueError, OSError, KeyError) as error:
             raise ValueError(f"{self.first!r} in the zone {self.zone!r} is no date.") from error
+
+    @property
+    def is_time(self):
+        """Whether the cells are times of day."""
+        return self.form not in (None, *COUNTED) and not re.search("%[Yy]", self.form)
 
     @property
     def expected(self):
@@ -65,126 +77,133 @@ class Date(Reader):
         example = "2020-01-31 12:30:00+01:00" if self.zone else self.first
         if self.form is not None:
             example = self._written(np.datetime64(self.first, "s").astype(datetime))
-        return f"a date such as {example}" + ("" if self.zone else " without a time zone")
+        what = "a time of day" if self.is_time else "a date"
+        return f"{what} such as {example}" + ("" if self.zone else " without a time zone")
 
     @classmethod
     def from_cells(cls, column, missing=()):
-        """Return a reader of the dates of a column, or None if it has other values.
+        """Return a reader of a column of dates, or of strings that have one meaning; else None.
+
+        These strings are of ISO 8601, or times of day such as 9:05 or 14:30:15.
 
         Parameters
         ----------
-        column : Series of dates or strings, without missing values
+        column : Series without missing values
         missing : tuple of str
-
-        Raises
-        ------
-        AmbiguousDatesError
-            If the dates can be read with the day first and with the month first, or if only some
-            of them have an offset.
         """
-        if len(column) == 0:
+        if len(column) and is_dates(column):
+            zone = _common_zone(_zones(column))
+            reader = cls(tuple(missing), zone=zone or "", is_typed=True)
+            return None if zone is None else reader.starting_at(column)
+        if not all(isinstance(cell, str | time) for cell in column):
             return None
-        if not is_dates(column):
-            return cls._from_texts(column, missing)
-        zone = _common_zone(_zones(column), "a time zone")
-        return cls(tuple(missing), zone=zone, is_typed=True).starting_at(column)
-
-    @classmethod
-    def _from_texts(cls, column, missing):
-        """Return a reader of dates that are strings, or None; see :meth:`from_cells`."""
-        if not all(isinstance(cell, str) for cell in column):
-            return None
-        texts = column.str.strip(WHITE_SPACE)
-        found = {}
-        for form, pattern in _DATE_FORMS:
-            order = form and form.replace("%-", "%").replace("%B", "%b")
-            if order in found or not re.fullmatch(pattern, texts.iloc[0]):
-                continue
-            if texts.str.fullmatch(pattern).all():
-                zone = ""
-                if form is None:
-                    offsets = texts.str.extract(_OFFSET)[0].fillna("")
-                    zones = {*offsets.replace({"Z": "UTC", "+00:00": "UTC"})}
-                    zone = _common_zone(zones, "an offset")
-                reader = cls(tuple(missing), form=form, zone=zone)
+        texts = column.astype(str).str.strip(WHITE_SPACE)
+        for form, pattern in _CERTAIN.items():
+            if len(texts) and texts.str.fullmatch(pattern).all():
+                offsets = texts.str.extract(_OFFSET)[0].fillna("")
+                zone = _common_zone({*offsets.replace({"Z": "UTC", "+00:00": "UTC"})})
+                reader = cls(tuple(missing), form=form, zone=zone or "")
                 if np.isfinite(reader._seconds(column)).all():
-                    found[order] = reader
-        if len(found) > 1:
-            forms = " or ".join(reader.form for reader in found.values())
-            raise AmbiguousDatesError(
-                f"dates of the form {forms}", [r.form for r in found.values()]
-            )
-        return next(iter(found.values())).starting_at(column) if found else None
-
-    @classmethod
-    def likely_from(cls, column):
-        """Return a reader of most of these strings, or None if most of them are no dates."""
-        counts = Counter(column.iloc[:: max(1, len(column) // _MANY)].str.strip(WHITE_SPACE))
-        if not any(map(re.compile(r"\d{4}").search, counts)):
-            return None
-        shares = [
-            sum(n for text, n in counts.items() if re.fullmatch(pattern, text)) / counts.total()
-            for _, pattern in _DATE_FORMS
-        ]
-        reader = cls(form=_DATE_FORMS[int(np.argmax(shares))][0])
-        is_likely = (
-            max(shares) >= _LIKELY and np.isfinite(reader._seconds(column)).mean() >= _LIKELY
-        )
-        return reader if is_likely else None
+                    return reader.starting_at(column)
+        return None
 
     def starting_at(self, column):
         """Return this reader with the first date of a column, which has no missing values."""
-        start = np.nanmin(self._seconds(column))
-        return replace(self, first=self._shown(int(start)))
+        if self.is_time:
+            return self
+        return replace(self, first=self.shown(int(np.nanmin(self._seconds(column)))))
 
     @property
     def unit(self):
-        """Days since the first date, or a description of the part of the date."""
+        """Days since the first date, hours, or a description of the part of the date."""
+        if self.is_time:
+            return "hours since midnight"
         zone = f" in {self.zone}" if self.zone and self.part else ""
         return f"days since {self.first}" if self.part is None else PARTS[self.part] + zone
 
     @property
+    def seconds_per_unit(self):
+        """Seconds of the unit of the numbers: those of a day or of an hour."""
+        return _HOUR if self.is_time else _DAY
+
+    @property
     def has_cells(self):
-        """Whether the numbers are days, from which the date follows."""
+        """Whether the numbers are days or hours, from which the cell follows."""
         return self.part is None
 
     @property
     def steps(self):
-        """Units to which a date is rounded for its text, in days: from a day to a second.
+        """Units to which a date is rounded for its text: from a day (or an hour) to a second.
 
         The tuple is empty for a part of a date; see ``Reader.steps``.
         """
-        return () if self.part is not None else (1.0, 1 / 24, 1 / 1440, 1 / _DAY)
+        if self.part is not None:
+            return ()
+        steps = (_DAY, _HOUR, 60, 1)
+        return tuple(step / self.seconds_per_unit for step in steps[self.is_time :])
 
     def text(self, number):
-        """Return the date that lies this number of days behind the first date.
+        """Return the date or time of day of a number.
 
         The text is empty for a part of a date, which is a plain number.
         """
-        seconds = number * _DAY
+        seconds = number * self.seconds_per_unit
         if self.part is not None or not np.isfinite(seconds):
             return ""
-        return self._shown(self._start + round(seconds))
+        if not self.is_time:
+            return self.shown(self._start + round(seconds))
+        seconds = round(seconds)
+        if not 0 <= seconds < _DAY:
+            return ""
+        text = str(_EPOCH + timedelta(seconds=seconds))[11:]
+        return text if "%S" in self.form or seconds % 60 else text[:5]
 
     def cell(self, number, column):
-        """Return the date as a string of the form of the column; see ``Reader.cell``."""
-        is_day = self.form is not None and "%H" not in self.form
-        per_day = 1 if is_day else _DAY
-        days = self._steps(number, per_day, column) / per_day
+        """Return the date in the form of the column; see ``Reader.cell``."""
+        known = [_DIRECTIVES[code] for code in re.findall("%.", self.form or "%S")]
+        step = min(known, default=COUNTED.get(self.form, (1,))[0])
+        old, unit = self.read(column).iloc[0], self.seconds_per_unit
+        sign = 1 if number > old else -1
+        seconds = self._start + number * unit
+        if step < 31 * _DAY:  # months have different lengths
+            seconds = round(seconds / step) * step
+        for _ in range(2):
+            cell = self._shown_as_cell(seconds, column)
+            found = self._seconds(pd.Series([cell], dtype=object))[0]
+            if sign * ((found - self._start) / unit - number) >= 0:
+                break
+            seconds = found + sign * step
+        return cell
+
+    def _shown_as_cell(self, seconds, column):
+        """Return seconds since 1970 as a cell of a column."""
         if self.form is None:
-            return self.text(days)
-        return self._written(_EPOCH + timedelta(seconds=self._start + round(days * _DAY)))
+            return self.shown(round(seconds))
+        if self.form in COUNTED:
+            unit, zero = COUNTED[self.form]
+            text = (
+                f"{(seconds - zero) / unit:g}"
+                if seconds % unit
+                else f"{(seconds - zero) // unit:.0f}"
+            )
+        else:
+            text = self._written(_EPOCH + timedelta(seconds=round(seconds)))
+        is_text = isinstance(column.iloc[0], str)
+        return text if is_text or not text.isdigit() else int(text)
 
     def _written(self, moment):
         """Return a date in the form of the column."""
-        codes = {"%b": _MONTHS[moment.month - 1][:3], "%B": _MONTHS[moment.month - 1]}
-        codes |= {"%-d": str(moment.day), "%-m": str(moment.month), "%Y": f"{moment.year:04d}"}
+        if self.form in COUNTED:
+            return "45213" if self.form == "excel" else "1705312800"
+        month = _MONTHS[moment.month - 1]
+        codes = {"%b": month[:3], "%B": month, "%Y": f"{moment.year:04d}"}
+        codes |= {"%y": f"{moment.year % 100:02d}", "%p": "PM" if moment.hour > 11 else "AM"}
         codes |= {"%d": f"{moment.day:02d}", "%m": f"{moment.month:02d}"}
-        codes |= {"%H": f"{moment.hour:02d}", "%M": f"{moment.minute:02d}"}
-        codes |= {"%S": f"{moment.second:02d}"}
-        return re.sub("%-?[A-Za-z]", lambda code: codes[code[0]], self.form)
+        codes |= {"%H": f"{moment.hour:02d}", "%I": f"{(moment.hour - 1) % 12 + 1:02d}"}
+        codes |= {"%M": f"{moment.minute:02d}", "%S": f"{moment.second:02d}"}
+        return re.sub("%.", lambda code: codes[code[0]], self.form)
 
-    def _shown(self, seconds):
+    def shown(self, seconds):
         """Return seconds since 1970 as a date, in its zone; empty beyond the years 1 to 9999."""
         if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
             return ""
@@ -203,12 +222,16 @@ class Date(Reader):
         return self._typed(cells) if is_typed else by_kind(cells, self._of_cells)
 
     def _of_cells(self, cells):
-        """Return the seconds of objects, which are strings or dates; see :meth:`_seconds`."""
+        """Return the seconds of objects, which are strings, numbers or dates."""
+        if self.form in COUNTED:
+            unit, zero = COUNTED[self.form]
+            return np.floor(exact_numbers(cells) * unit + zero)
         are_dates = cells.map(lambda cell: isinstance(cell, date)).to_numpy(dtype=bool)
         seconds = np.full(len(cells), np.nan)
         seconds[are_dates] = [self._of_date(cell) for cell in cells[are_dates]]
-        texts = cells[~are_dates].astype(str).str.strip(WHITE_SPACE)
-        form = "ISO8601" if self.form is None else self.form.replace("%-", "%")
+        # The number 20240131 is 20240131.0 in a column with missing values.
+        texts = cells[~are_dates].astype(str).str.strip(WHITE_SPACE).str.removesuffix(".0")
+        form = "ISO8601" if self.form is None else self.form
         dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
         found = _whole_seconds(dates.dt.tz_convert(None))
         if self.form is None:
@@ -237,7 +260,7 @@ class Date(Reader):
     def _numbers(self, cells):
         seconds = self._seconds(cells)
         if self.part is None:
-            return (seconds - self._start) / _DAY
+            return (seconds - self._start) / self.seconds_per_unit
         if self.zone:
             instants = pd.Series(pd.to_datetime(seconds, unit="s", utc=True))
             seconds = _whole_seconds(instants.dt.tz_convert(self._tz).dt.tz_localize(None))
@@ -246,11 +269,13 @@ class Date(Reader):
             return np.where(np.isnan(seconds), np.nan, months.astype(np.int64) % 12 + 1.0)
         if self.part == "weekday":
             return (seconds // _DAY + 3) % 7  # 1 January 1970 was a Thursday
-        return seconds // 3600 % 24
+        return seconds // _HOUR % 24
 
     @property
     def _start(self):
-        """The first date in seconds since 1970: int."""
+        """The moment of the number 0 in seconds since 1970: int."""
+        if self.is_time:
+            return _MIDNIGHT
         moment = datetime.fromisoformat(self.first)
         if moment.tzinfo is not None:
             moment = moment.astimezone(UTC).replace(tzinfo=None)
@@ -266,19 +291,95 @@ class Date(Reader):
         return ZoneInfo(self.zone)
 
 
-class AmbiguousDatesError(ValueError):
-    """Dates that can be read in two ways.
+def _check_form(form):
+    """Raise a ValueError if a format has other directives, or gives neither a date nor a time."""
+    codes = re.findall("%.?", form)
+    unknown = [code for code in codes if code not in _DIRECTIVES]
+    if unknown:
+        raise ValueError(
+            f"the format {form!r} has {unknown[0]!r}; allowed are {', '.join(_DIRECTIVES)}, "
+            '"unix" and "excel".'
+        )
+    parts = "".join(dict(zip("YbBI", "ymmH", strict=True)).get(c[1], c[1]) for c in codes)
+    has_date, has_time = {*"ym"} <= {*parts}, "H" in parts
+    is_twice = len({*parts}) < len(parts)
+    is_half = ("%I" in codes) != ("%p" in codes) or ({*"ymd"} & {*parts} and not has_date)
+    if is_twice or is_half or not (has_date or has_time) or ({*"MS"} & {*parts} and not has_time):
+        raise ValueError(
+            f"the format {form!r} needs a year and a month, or an hour (%H, or %I with %p), each "
+            "of them once."
+        )
+
+
+def possible_forms(texts):
+    """Return the formats by which most of some strings can be dates or times of day: list of str.
+
+    Each is a format of :class:`Date` (None for ISO 8601). Two formats with the same dates count
+    once.
 
     Parameters
     ----------
-    reason : str
-    forms : list of str
-        The forms by which they can be read; empty if none reads all of them.
+    texts : Series of str without white space around them
     """
+    forms = dict.fromkeys(form for text in texts.iloc[:_SAMPLE] for form in _forms_of(text))
+    found = {}
+    for form in forms:
+        seconds = Date(form=form)._seconds(texts)
+        found.setdefault(np.nan_to_num(seconds, nan=-np.inf).tobytes(), (form, seconds))
+    counts = [np.isfinite(seconds).sum() for _, seconds in found.values()]
+    return [
+        form
+        for (form, _), n in zip(found.values(), counts, strict=True)
+        if n == max(counts) and n > 0
+    ]
 
-    def __init__(self, reason, forms=()):
-        super().__init__(reason)
-        self.forms = tuple(forms)
+
+def _forms_of(text):
+    """Return the formats by which a string may be a date or a time of day: list of str or None."""
+    clock = re.search(_CLOCK, text)
+    day, form = text, ""
+    if clock:
+        day = text[: clock.start()] + text[clock.end() :]
+        form = "%I:%M" if clock["half"] else "%H:%M"
+        form += (":%S" if clock["seconds"] else "") + f"{clock['space']}%p" * bool(clock["half"])
+    if clock and not day.strip():
+        return [form]
+    if re.fullmatch(_CERTAIN_DATE, text):
+        return [None]
+    found = []
+    tokens = [*re.finditer(r"\d+|[^\W\d_]+", day)]
+    for order in _ORDERS:
+        if len(order) != len(tokens):
+            continue
+        codes = [_CODE_OF[kind](token[0]) for kind, token in zip(order, tokens, strict=True)]
+        for chosen in itertools.product(*codes):
+            parts, end = [], 0
+            for token, code in zip(tokens, chosen, strict=True):
+                parts += [day[end : token.start()], code]
+                end = token.end()
+            date_form = "".join([*parts, day[end:]])
+            at = clock.start() if clock else 0
+            found.append(f"{form}{date_form}" if clock and at == 0 else f"{date_form}{form}")
+    return [form for form in found if re.sub("%.", "", form).count("%") == 0]
+
+
+def _year(text):
+    return {4: ("%Y",), 2: ("%y",)}.get(len(text) if text.isdigit() else 0, ())
+
+
+def _number_of(code):
+    return lambda text: (code,) if text.isdigit() and len(text) < 3 else ()
+
+
+def _month(text):
+    return ("%b", "%B") if text[:3].title() in {month[:3] for month in _MONTHS} else ()
+
+
+_CODE_OF = {"Y": _year, "d": _number_of("%d"), "m": _number_of("%m"), "b": _month}
+_CODE_OF["D"] = lambda text: ("%Y%m%d",) if text.isdigit() and len(text) == 8 else ()
+_ORDERS = ("dmY", "mdY", "Ymd", "Ydm", "dbY", "bdY", "Ybd", "mY", "Ym", "bY", "Yb", "D")
+_CLOCK = r"(?<!\d)\d{1,2}:\d{2}(?P<seconds>:\d{2})?(?:(?P<space> ?)(?P<half>[AaPp][Mm]))?(?![\w:])"
+_SAMPLE = 50
 
 
 def is_dates(column):
@@ -301,17 +402,14 @@ def _zones(column):
     return {"" if own is None else _zone_name(own) for own in kinds}
 
 
-def _common_zone(zones, what):
+def _common_zone(zones):
     """Return the zone of a column with dates of these zones; it is UTC if there are several.
 
-    Raises
-    ------
-    AmbiguousDatesError
-        If only some of the dates have a zone. `what` is what the others lack, for the message.
+    It is None if only some of the dates have a zone.
     """
-    if len(zones) > 1 and "" in zones:
-        raise AmbiguousDatesError(f"dates with and without {what}")
-    return next(iter(zones)) if len(zones) == 1 else "UTC"
+    if len(zones) > 1:
+        return None if "" in zones else "UTC"
+    return next(iter(zones))
 
 
 def _zone_name(tz):
@@ -351,97 +449,15 @@ def _whole_seconds(dates):
 _EPOCH = datetime(1970, 1, 1)
 _FIRST_SECOND = (datetime(1, 1, 1) - _EPOCH) // timedelta(seconds=1)
 _LAST_SECOND = (datetime(9999, 12, 31, 23, 59, 59) - _EPOCH) // timedelta(seconds=1)
-# Share of dates from which other cells are faults, and number of cells to look at first.
-_LIKELY, _MANY = 0.8, 1000
+_MIDNIGHT = (datetime(1900, 1, 1) - _EPOCH) // timedelta(seconds=1)  # of strptime
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
 )
 _OFFSET = r"\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})$"
-# Forms of dates that are strings: the codes of strptime, and a pattern. The first form is ISO 8601.
-_DAY_TEXTS = (
-    ("%Y/%m/%d", r"\d{4}/\d{2}/\d{2}"),
-    ("%d.%m.%Y", r"\d{2}\.\d{2}\.\d{4}"),
-    ("%d/%m/%Y", r"\d{2}/\d{2}/\d{4}"),
-    ("%m/%d/%Y", r"\d{2}/\d{2}/\d{4}"),
-    ("%d-%m-%Y", r"\d{2}-\d{2}-\d{4}"),
-    ("%m-%d-%Y", r"\d{2}-\d{2}-\d{4}"),
-    ("%-d.%-m.%Y", r"\d{1,2}\.\d{1,2}\.\d{4}"),
-    ("%-d/%-m/%Y", r"\d{1,2}/\d{1,2}/\d{4}"),
-    ("%-m/%-d/%Y", r"\d{1,2}/\d{1,2}/\d{4}"),
-    ("%b %-d, %Y", r"[A-Z][a-z]{2} \d{1,2}, \d{4}"),
-    ("%B %-d, %Y", r"[A-Z][a-z]{2,8} \d{1,2}, \d{4}"),
-    ("%-d %b %Y", r"\d{1,2} [A-Z][a-z]{2} \d{4}"),
-    ("%-d %B %Y", r"\d{1,2} [A-Z][a-z]{2,8} \d{4}"),
-    ("%-d-%b-%Y", r"\d{1,2}-[A-Z][a-z]{2}-\d{4}"),
-)
-_DATE_FORMS = (
-    (None, r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?"),
-    *_DAY_TEXTS,
-    *((f"{form} %H:%M", rf"{text} \d{{2}}:\d{{2}}") for form, text in _DAY_TEXTS),
-    *((f"{form} %H:%M:%S", rf"{text} \d{{2}}:\d{{2}}:\d{{2}}") for form, text in _DAY_TEXTS),
-)
-
-
-@dataclass(frozen=True)
-class Clock(Reader):
-    """Times of day such as "14:30" or "14:30:15", as hours since midnight.
-
-    Parameters
-    ----------
-    missing : tuple of str
-        Strings that mean a missing value.
-    has_seconds : bool
-    """
-
-    has_seconds: bool = False
-
-    @property
-    def expected(self):
-        """What the cells should be, for messages: str."""
-        return "a time of day such as " + ("14:30:15" if self.has_seconds else "14:30")
-
-    @classmethod
-    def from_cells(cls, cells, missing=()):
-        """Return a reader of all these strings, or None if they are not times of day."""
-        for has_seconds in (False, True):
-            reader = cls(tuple(missing), has_seconds)
-            if np.isfinite(reader._numbers(cells)).all():
-                return reader
-        return None
-
-    @property
-    def unit(self):
-        """Hours since midnight."""
-        return "hours since midnight"
-
-    @property
-    def steps(self):
-        """Units to which a time is rounded for its text, in hours: from an hour to a second."""
-        return 1.0, 1 / 60, 1 / 3600
-
-    def text(self, number):
-        """Return the time of day, such as 14:30; empty if the number is outside of a day."""
-        seconds = round(number * 3600)
-        if not 0 <= seconds < _DAY:
-            return ""
-        text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
-        return f"{text}:{seconds % 60:02d}" if self.has_seconds or seconds % 60 else text
-
-    def cell(self, number, column):
-        """Return the time of day as a string; see ``Reader.cell``."""
-        per_hour = 3600 if self.has_seconds else 60
-        return self.text(self._steps(number, per_hour, column) / per_hour)
-
-    def _numbers(self, cells):
-        return by_kind(cells, self._hours)
-
-    def _hours(self, cells):
-        seconds = r":(?P<s>[0-5]\d)" if self.has_seconds else ""
-        form = re.compile(rf"^(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d){seconds}$")
-        found = cells.astype(str).str.extract(form).astype(np.float64)
-        total = found["h"] * 3600 + found["m"] * 60 + (found["s"] if self.has_seconds else 0)
-        return (total / 3600).to_numpy()
+# Patterns of strings with one meaning, by their form; None is ISO 8601.
+_CERTAIN_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?"
+_CERTAIN = {None: _CERTAIN_DATE, "%H:%M": r"\d{1,2}:\d{2}", "%H:%M:%S": r"\d{1,2}:\d{2}:\d{2}"}
 
 
 @dataclass(frozen=True)

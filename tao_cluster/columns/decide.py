@@ -1,25 +1,27 @@
-"""Decide what each column of a raw table is: a number, a category, a date or a name."""
+"""Decide what each column of a raw table is, and ask about columns with several meanings."""
 
 import math
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype, is_numeric_dtype
 
-from .dates import AmbiguousDatesError, Clock, Date, Duration, is_dates
+from .dates import Date, Duration, is_dates, possible_forms
 from .readers import (
+    WHITE_SPACE,
     Level,
     Number,
     Reader,
-    UnreadableCellError,
     Written,
-    exact_numbers,
-    thousands_or_decimal,
+    doubtful_number,
+    units_of,
 )
-from .schema import Decision, Schema
+from .schema import Decision, Question, Schema
 
 # Last words of the names of columns that identify rows, places or people.
 _NAMING_WORDS = {
@@ -35,22 +37,40 @@ _IDENTIFIED = {
     *("invoice", "transaction", "payment", "session", "visit", "event", "case", "ticket", "record"),
     *("row", "sample", "object", "station", "sensor", "device", "store", "vendor", "movie", "url"),
 }
-# Numbers that programs write for a missing value: 7, 8 or 9 repeated (77, 999), and one or two less
-# than such a number of nines (98, 997); also with a minus sign, and then with one digit, too.
-_CODES = r"-[789]|-?(?:77+|88+|99+|9+[78]|9+\.[09]+)"
-_LARGEST = 1e30  # numbers of at least this size are no measurements
-_INTEGER_LIMITS = (-(2**31), 2**31 - 1, -(2**63), 2**63 - 1)
-_LEAST_SHARE = 0.01  # share of the rows from which such a number is reported
-# Dates that programs write for a missing value or for "no end".
-_DATE_CODES = ("1900-01-01", "1899-12-30", "1970-01-01", "1901-01-01", "1753-01-01")
-_FIRST_YEAR, _LAST_YEAR = 1000, 2900  # dates outside of these years are codes
-# Share of numbers from which other cells of a column are faults, and share of cells of an unusual
-# form, such as dates, from which advice is given.
-_MOSTLY, _NEARLY_ALL = 0.6, 0.8
+# Integers between these numbers may be dates of a form.
+_DATES_AS_INTEGERS = {
+    "%Y%m%d": (19_000_101, 21_001_231),
+    "%Y%m": (190_001, 210_012),
+    "%Y%m%d%H%M": (190_001_010_000, 210_012_312_359),
+    "%Y%m%d%H%M%S": (19_000_101_000_000, 21_001_231_235_959),
+    "excel": (29_221, 51_136),  # 1980 to 2040
+    "unix": (631_152_000, 2_208_988_800),  # 1990 to 2040
+}
+# Strings that look like dates or times of day, whether or not they can be read.
+_YEAR, _WORD, _GAP = r"[12]\d{3}", r"[^\W\d_]{3,}\.?", r"[-/., ]{1,2}(?:de |of )?"
+_LIKE_DATES = re.compile(
+    r"(?:[^\W\d_]{2,10}[.,]? )?(?:"
+    rf"\d{{1,2}}\.?{_GAP}(?:\d{{1,2}}|{_WORD}){_GAP}(?:{_YEAR}|\d\d)"
+    rf"|{_WORD}{_GAP}\d{{1,2}}{_GAP}{_YEAR}|{_YEAR}{_GAP}{_WORD}{_GAP}\d{{1,2}}"
+    rf"|{_YEAR}\D{{1,2}}\d{{1,2}}(?:\D{{1,2}}\d{{1,2}}\D?)?|\d{{1,2}}[-/.]{_YEAR}"
+    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*[-/., ]{1,2}(?:\d{4}|\d\d)"
+    r")(?:[T ,:]+\d{1,2}:\d\d.*)?|\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp]\.?[Mm]\.?)?.{0,4}"
+)
+_MOSTLY = 0.5  # share of numbers or dates from which other cells are asked about
+_NEARLY_ALL = 0.8  # share from which the most careful reading takes the other cells as missing
+_FEW_WORDS = 20  # the most different cells that can be listed as missing values
 _MANY = 1000  # cells that are looked at first
+# Distances from the median, in units of their median, from which numbers are far from all others:
+# of the numbers and, above the median of positive numbers, of their logarithms. Between far
+# numbers and the others there is a gap of this ratio.
+_FAR, _FAR_LOGARITHM, _FAR_RATIO = 20.0, 7.0, 3.0
+_SCALE = 12  # at most so many different numbers are a scale, which is not skewed
+_NEGATIVE_CODES = r"-[789]|-(?:77+|88+|99+|9+[78])"  # among counts
+_EXACT_INTEGERS = 2.0**53
 # The test for uniform numbers needs this many rows. The limit is the 1 % quantile of the
 # Kolmogorov-Smirnov statistic times the square root of the number of rows.
 _ENOUGH_ROWS, _UNIFORM_LIMIT = 200, 1.63
+_LEFT_OUT = {"use": False}
 
 
 @dataclass(frozen=True)
@@ -69,7 +89,7 @@ class Options:
 
 
 def decide(column, name, options):
-    """Return the Decision about a column.
+    """Return the Decision about a column. It has a question if the column has several meanings.
 
     Parameters
     ----------
@@ -85,8 +105,6 @@ def decide(column, name, options):
     filled = cells.dropna()
     decision = Decision(name, "other", len(column), len(cells) - len(filled))
     words = words if decision.n_missing else ()
-    if infer_dtype(filled) == "string":
-        words = tuple(word for word in words if isinstance(word, str))
     skipped = _skipped(name, filled, decision.n_missing, options, given)
     if skipped is not None:
         return replace(decision, **skipped)
@@ -143,8 +161,7 @@ def _of_schema(given, column, cells, words, options):
     if isinstance(first, Level):
         return {"why": given.why, **_category(cells, words, options, form=first.form)}
     if isinstance(first, Date):
-        typed = is_dates(column)
-        first = replace(first, is_typed=typed)
+        first = replace(first, is_typed=is_dates(column))
         if first.first == Date.first:
             first.read(column)  # raises at a wrong cell
             first = first.starting_at(cells)
@@ -180,7 +197,7 @@ def _kind_of(column, name, cells, words, options, is_forced):  # noqa: PLR0911, 
         return _category(cells, words, options, why, form=form)
     if isinstance(column.dtype, pd.PeriodDtype):
         return {"kind": "date", "why": "periods; convert them with .dt.to_timestamp()"}
-    if kind in ("complex", "bytes") or (kind.startswith("mixed") and _has_complex(cells)):
+    if kind in ("complex", "bytes") or any(isinstance(cell, complex) for cell in cells.head(_MANY)):
         why = f"values of the type {kind}; convert them to numbers or strings"
         return {"kind": "other", "why": why}
     if kind.startswith("timedelta"):
@@ -194,214 +211,128 @@ def _kind_of(column, name, cells, words, options, is_forced):  # noqa: PLR0911, 
 _NUMBERS = ("integer", "floating", "mixed-integer-float")  # kinds of pandas
 
 
-def _has_complex(cells):
-    return any(isinstance(cell, complex | np.complexfloating) for cell in cells)
+def _asked(name, kind, why, answers, careful, text):
+    """Return the decision about a column in doubt: a question; see :class:`Question`."""
+    return {"kind": kind, "why": why, "question": Question(name, text, tuple(answers), careful)}
+
+
+# ---------------------------------------------------------------------- numbers
 
 
 def _numeric(name, cells, reader, options, is_forced):
     """Return the decision about a column of numbers; see :func:`_kind_of`."""
-    numbers = reader.read(cells)
-    if not reader.unit and set(numbers.unique()) == {0.0, 1.0}:
+    numbers = reader.read(cells).to_numpy()
+    if not reader.unit and {*np.unique(numbers)} == {0.0, 1.0}:
         form = "number" if isinstance(reader, Number) else "text"
         return _category(cells, reader.missing, options, why="only 0 and 1", form=form)
-    why = "" if is_forced else _naming_reason(name, numbers.to_numpy())
-    if why:
-        remedy = f"keep=[{name!r}] uses it as a number"
-        if len(set(numbers)) <= options.max_levels:
-            remedy = f"categorical=[{name!r}] uses it as a category"
-        is_doubtful = not (_is_called_name(name) or why == _COUNTS)
-        doubt = f"column {name!r} seems to name the rows, so it is left out; {remedy}"
-        return {"kind": "name", "why": f"{why}; {remedy}", "doubt": doubt if is_doubtful else ""}
+    if not reader.unit and (numbers == np.floor(numbers)).all():
+        found = _of_integers(name, cells, numbers, options, is_forced)
+        if found:
+            return found
+    doubt = _far_from_others(name, cells, numbers)
     why = f"numbers in {reader.unit}" if reader.unit else ""
-    doubt = _codes(name, numbers.to_numpy())
-    if not is_forced:
-        doubt = doubt or _number_or_name(name, numbers.to_numpy())
-    return {
-        "kind": "number",
-        "done": "number",
-        "readers": (reader,),
-        "why": "; ".join(filter(None, [why, doubt])),
-        "doubt": doubt,
-    }
+    why = "; ".join(filter(None, [why, doubt]))
+    return {"kind": "number", "done": "number", "readers": (reader,), "why": why, "doubt": doubt}
 
 
-def _codes(name, numbers):
-    """Return a warning if numbers such as -999 lie far from all others; else an empty str.
-
-    There may be several ("-8: not asked, -9: no answer"), so that all candidates are compared with
-    the numbers that are none. Negative codes among counts are reported, however near they lie.
-    """
-    values, counts = np.unique(numbers, return_counts=True)
-    is_huge = (np.abs(values) >= _LARGEST) | np.isin(values, np.array(_INTEGER_LIMITS, float))
-    is_code = counts >= _LEAST_SHARE * len(numbers)
-    is_code[is_code] = [bool(re.fullmatch(_CODES, f"{value:g}")) for value in values[is_code]]
-    others = values[~(is_code | is_huge)]
-    found = is_huge
-    if len(others) > 1:
-        low, high = others[0], others[-1]
-        is_far = np.maximum(low - values, values - high) > high - low
-        is_counted = (low >= 0) & (values < 0) & (numbers == np.floor(numbers)).all()
-        found = is_huge | (is_code & (is_far | is_counted))
-    if not found.any() or found.all():
-        return ""
-    some = [
-        f"{v:.0f}" if abs(v) < _LARGEST and v == round(v) else repr(v)
-        for v in values[found].tolist()
-    ]
-    numbers, lies, means = ("number", "lies", "it means")
-    if len(some) > 1:
-        numbers, lies, means = ("numbers", "lie", "they mean")
-    return (
-        f"the {numbers} {', '.join(some)} in column {name!r} {lies} far from all others; "
-        f"if {means} a missing value, use na_values=[*NA_VALUES, {', '.join(some)}]"
-    )
-
-
-def _date_codes(name, reader, kinds):
-    """Return a warning if dates such as 9999-12-31 may mean missing values; else an empty str.
-
-    Parameters
-    ----------
-    name : str
-    reader : Date
-    kinds : Series of the different cells
-    """
-    seconds = reader._seconds(kinds)
-    dates = [reader._shown(int(second))[:10] for second in seconds]
-    years = np.array([int(date[:4] or 10_000) for date in dates])
-    is_wrong = (years < _FIRST_YEAR) | (years >= _LAST_YEAR)
-    is_code = np.isin(dates, _DATE_CODES)
-    others = seconds[~(is_wrong | is_code)]
-    found = is_wrong
-    if len(others) > 1:
-        gaps = np.maximum(others.min() - seconds, seconds - others.max())
-        found = is_wrong | (is_code & (gaps > np.ptp(others)))
-    if not found.any() or found.all():
-        return ""
-    some = list(dict.fromkeys(str(cell).removesuffix(" 00:00:00") for cell in kinds[found]))
-    dates = f"date{'s' if len(some) > 1 else ''} {', '.join(some[:3])}"
-    return (
-        f"column {name!r} has the {dates}, far from all others; if it means a missing value, use "
-        f"na_values=[*NA_VALUES, {', '.join(map(repr, some[:3]))}]"
-    )
-
-
-def _strings(name, cells, words, options, is_forced):
-    """Return the decision about a column of strings, dates or other objects; see `_kind_of`."""
-    kinds = cells.drop_duplicates()  # each kind of cell is looked at once
-    try:
-        date = Date.from_cells(kinds, words)
-    except AmbiguousDatesError as error:
-        return _ambiguous_dates(name, kinds, error)
-    if date is not None:
-        parts = tuple(replace(date, part=part) for part in options.date_parts)
-        doubt = _date_codes(name, date, kinds)
-        why = "; ".join(filter(None, [f"in {date.zone}" if date.zone else "", doubt]))
-        readers = (date, *parts)
-        return {"kind": "date", "done": date.unit, "readers": readers, "why": why, "doubt": doubt}
-    texts, distinct = cells.astype(str), kinds.astype(str)
-    clock = Clock.from_cells(distinct, words)
-    if clock is not None:
-        return {"kind": "time", "done": clock.unit, "readers": (clock,)}
-    if not distinct.str.match(r"\s*[+-]?0\d").any():  # codes such as 02134 are no numbers
-        written = Written.from_cells(distinct, words)
-        if written is not None:
-            question = _mark_question(name, distinct, written)
-            if question:
-                return {"kind": "number", "question": question}
-            return _numeric(name, cells, written, options, is_forced)
-        _check_mixed(name, cells)
-    advice = None if is_forced else _unusual(distinct)
-    if advice is None or advice["kind"] == "date":
-        _check_dates(name, texts)
-    return advice or _levels_or_name(name, texts, words, options, is_forced)
-
-
-def _ambiguous_dates(name, kinds, error):
-    """Return the decision about dates that can be read in two ways: a question."""
-    if not error.forms:
-        raise UnreadableCellError(
-            name, kinds.index[0], kinds.iloc[0], f"like all others: the column has {error}"
-        )
-    answers = [f"{{{name!r}: {{'kind': 'date', 'format': {form!r}}}}}" for form in error.forms]
-    question = f"column {name!r} has {error}, such as {kinds.iloc[0]!r}: {' or '.join(answers)}"
-    return {"kind": "date", "why": str(error), "question": question}
-
-
-def _mark_question(name, cells, reader):
-    """Return a question if marks in numbers may separate thousands or decimals; else ""."""
-    for mark in (".", ","):
-        if mark in (reader.thousands, reader.decimal) and thousands_or_decimal(
-            cells, mark, reader.unit
-        ):
-            example = cells[cells.str.contains(mark, regex=False)].iloc[0]
-            around = {"prefix": reader.prefix, "suffix": reader.suffix}
-            entry = {"kind": "number", **{key: part for key, part in around.items() if part}}
-            answers = [
-                f"{{{name!r}: { {**entry, key: mark} }}}" for key in ("thousands", "decimal")
-            ]
-            return (
-                f"column {name!r}: does {mark!r} in {example!r} separate thousands or decimals? "
-                f"{' or '.join(answers)}"
-            )
-    return ""
-
-
-def _levels_or_name(name, texts, words, options, is_forced):
-    """Return the decision about a column of strings that are not numbers; see :func:`_kind_of`."""
-    n_levels = texts.nunique()
-    is_name = n_levels > max(2, len(texts) / 2)
-    is_name |= _is_called_name(name) and n_levels > options.max_levels
-    if is_name and not is_forced:
-        return {"kind": "name", "why": f"{n_levels} different strings in {len(texts)} rows"}
-    return _category(texts, words, options)
-
-
-def _category(cells, words, options, why="", *, form="text"):
-    """Return the decision about a column of categories; see :func:`_kind_of`."""
-    n_levels = cells.nunique()
-    done = f"{n_levels} levels"
-    if n_levels > options.max_levels:
-        done = f"{options.max_levels - 1} most frequent levels, and other"
-        why = why or f"{n_levels} levels"
-    return {"kind": "category", "done": done, "why": why, "readers": (Level(words, form),)}
-
-
-def _naming_reason(name, numbers):
-    """Return why a column of integers seems to name the rows; an empty str if it does not."""
-    if (numbers != np.floor(numbers)).any():
-        return ""
-    if _is_called_name(name):
-        return f"integers in a column with the name {name!r}"
-    n_kinds, n_rows = len(np.unique(numbers)), len(numbers)
-    if n_rows > 2 and numbers[0] in (0, 1) and (np.diff(numbers) == 1).all():
-        return _COUNTS
-    if n_kinds <= n_rows / 2 or n_rows <= 2:
-        return ""
-    low, high = numbers.min(), numbers.max()
-    is_dense = n_kinds == n_rows and high - low < 1.5 * n_rows and n_rows >= 10
-    is_uniform = n_rows >= _ENOUGH_ROWS and _is_uniform(numbers, low, high)
-    return f"{n_kinds} different integers in {n_rows} rows" if is_dense or is_uniform else ""
-
-
-def _number_or_name(name, numbers):
-    """Return a warning if numbers of a small table may name its rows; else an empty str.
-
-    Small tables do not allow the test for uniform numbers. Incomes may look like identifiers there:
-    distinct numbers of the same length, from five digits on.
-    """
+def _of_integers(name, cells, numbers, options, is_forced):
+    """Return the decision about integers that may be names, codes or dates; None for numbers."""
     low, high, n_rows = numbers.min(), numbers.max(), len(numbers)
-    is_long = low >= 10_000 and len(f"{low:.0f}") == len(f"{high:.0f}")
-    is_distinct = (numbers == np.floor(numbers)).all() and len(np.unique(numbers)) == n_rows
-    if n_rows >= _ENOUGH_ROWS or not (is_long and is_distinct and _is_uniform(numbers, low, high)):
+    kinds = cells.drop_duplicates()
+    if not is_forced and _is_called_name(name):
+        return _name_of_rows(name, f"integers in a column with the name {name!r}", kinds, options)
+    if not is_forced and numbers[0] in (0, 1) and (np.diff(numbers) == 1).all():
+        return _name_of_rows(name, "numbers of the rows", kinds, options)
+    answers, shown = (_LEFT_OUT, {"kind": "number"}), cells.iloc[0]
+    for form, (first, last) in _DATES_AS_INTEGERS.items():
+        is_between = first <= low and high <= last
+        if is_between and np.isfinite(Date(form=form)._seconds(kinds)).all():
+            answers = {"kind": "date", "format": form}, *reversed(answers)
+            text = f"are integers such as {shown} dates or numbers?"
+            return _asked(name, "date", "dates or numbers", answers, _LEFT_OUT, text)
+    if not is_forced and np.median(np.abs(numbers)) > _EXACT_INTEGERS:
+        return _codes_or_numbers(name, cells, len(kinds), options)
+    is_dense = len(kinds) == n_rows >= 10 and high - low < 1.5 * n_rows
+    is_uniform = n_rows >= _ENOUGH_ROWS and _is_uniform(numbers, low, high)
+    if is_forced or len(kinds) <= n_rows / 2 or not (is_dense or is_uniform):
+        return None
+    text = f"do the {len(kinds)} different integers such as {shown} name the rows?"
+    why = f"{len(kinds)} different integers in {n_rows} rows"
+    return _asked(name, "name", why, answers, _LEFT_OUT, text)
+
+
+def _name_of_rows(name, why, kinds, options):
+    """Return the decision about integers that name the rows, with a remedy."""
+    remedy, use = "keep", "number"
+    if len(kinds) <= options.max_levels:
+        remedy, use = "categorical", "category"
+    return {"kind": "name", "why": f"{why}; {remedy}=[{name!r}] uses it as a {use}"}
+
+
+def _codes_or_numbers(name, cells, n_kinds, options):
+    """Return the question whether the cells of a column are codes or numbers."""
+    careful = {"kind": "category"} if n_kinds <= options.max_levels else _LEFT_OUT
+    answers = {"kind": "category"}, {"kind": "number"}, _LEFT_OUT
+    text = f"are {str(cells.iloc[0]).strip()!r} and the other cells codes or numbers?"
+    return _asked(name, "name", "codes or numbers", answers, careful, text)
+
+
+def _far_from_others(name, cells, numbers):
+    """Return a warning if numbers lie far from all others; else an empty str.
+
+    Such numbers may be codes for missing values, such as -999, or wrong. Negative codes among
+    counts are reported, however near they lie.
+    """
+    middle = np.median(numbers)
+    distances = np.abs(numbers - middle)
+    far = distances > _FAR * _center(distances)
+    is_skewed = (numbers >= 0).mean() > _NEARLY_ALL and len(np.unique(numbers[~far])) > _SCALE
+    if is_skewed and far.any():
+        logs = np.log(np.maximum(numbers, numbers[numbers > 0].min()))
+        logs = np.abs(logs - np.median(logs))
+        far &= (numbers < middle) | (logs > _FAR_LOGARITHM * _center(logs))
+    found = np.zeros(len(numbers), dtype=bool)
+    for side in (numbers < middle, numbers > middle):
+        if (far & side).any():
+            ordered = np.unique([_center(distances), *distances[side]])
+            is_gap = ordered[1:] > _FAR_RATIO * ordered[:-1]
+            is_gap &= ordered[1:] >= distances[far & side].min()
+            if is_gap.any():
+                found |= side & far & (distances >= ordered[1:][is_gap][0])
+    if (numbers == np.floor(numbers)).all() and (numbers[numbers < 0] > -1000).all():
+        kinds = np.unique(numbers[numbers < 0])
+        codes = [kind for kind in kinds if re.fullmatch(_NEGATIVE_CODES, f"{kind:.0f}")]
+        if len(codes) == len(kinds):
+            found |= np.isin(numbers, codes)
+    if not found.any() or found.all():
         return ""
+    kinds = cells[found].drop_duplicates()
+    examples = [_plain(cell) for cell in kinds.head(3)]
+    few = len(kinds) <= 3
+    remedy = f'"missing": [{", ".join(map(_quoted, examples))}]'
     return (
-        f"column {name!r} has {n_rows} different integers in {n_rows} rows and is used as a "
-        f"number; if they name the rows, use drop=[{name!r}]"
+        f"column {name!r} has {found.sum()} values far from all others"
+        f"{':' if few else ', such as'} {', '.join(map(str, examples))}; if they mean a missing "
+        f"value, write {remedy} into its entry of the schema; if they are outliers, use "
+        "objective=Trimmed()"
     )
 
 
-_COUNTS = "numbers of the rows"
+def _center(distances):
+    """Return the median of the distances that are not zero; 1 if there are none."""
+    some = distances[distances > 0]
+    return np.median(some) if len(some) else 1.0
+
+
+def _plain(cell):
+    """Return a cell as a Python number or as a string."""
+    if not isinstance(cell, Real | Decimal):
+        return str(cell).strip().removesuffix(" 00:00:00")
+    return int(cell) if cell == int(cell) and abs(cell) < 1e30 else float(cell)
+
+
+def _quoted(cell):
+    return f'"{cell}"' if isinstance(cell, str) else repr(cell)
 
 
 def _is_uniform(numbers, low, high):
@@ -427,85 +358,146 @@ def _is_called_name(name):
     return last.endswith("id") and last[:-2] in _IDENTIFIED
 
 
-def _check_mixed(name, cells):
-    """Raise an UnreadableCellError if nearly all cells are numbers, but not all."""
-    some = cells.iloc[:: max(1, len(cells) // _MANY)]
-    for part in (some, cells):  # most columns of strings show it at once
-        numbers = exact_numbers(part)
-        if np.isfinite(numbers).mean() < _MOSTLY / (2 if part is some else 1):
-            return
-    row = int(np.argmax(~np.isfinite(numbers)))
-    wrong = str(cells.iloc[row]).strip()
-    negative = re.fullmatch(r"\(([0-9.,]+)\)|([0-9.,]+)-", wrong)
-    remedy = None
-    if negative:
-        remedy = f"replace it by -{negative[1] or negative[2]} if it is a negative number"
-    _raise_unlike_most(name, cells, row, "a number", remedy)
+# ---------------------------------------------------------------------- strings
 
 
-def _check_dates(name, cells):
-    """Raise an UnreadableCellError if nearly all cells are dates of one form, but not all."""
-    reader = Date.likely_from(cells)
-    if reader is None:
-        return
-    row = int(np.argmax(np.isnan(reader._seconds(cells))))
-    _raise_unlike_most(name, cells, row, reader.expected)
+def _strings(name, cells, words, options, is_forced):
+    """Return the decision about a column of strings, dates or other objects; see `_kind_of`."""
+    kinds = cells.drop_duplicates()  # each kind of cell is looked at once
+    date = Date.from_cells(kinds, words)
+    if date is not None:
+        parts = () if date.is_time else options.date_parts
+        readers = (date, *(replace(date, part=part) for part in parts))
+        doubt = _far_from_others(name, cells, date.read(cells).to_numpy())
+        why = "; ".join(filter(None, [f"in {date.zone}" if date.zone else "", doubt]))
+        kind = "time" if date.is_time else "date"
+        return {"kind": kind, "done": date.unit, "readers": readers, "why": why, "doubt": doubt}
+    counts = cells.astype(str).str.strip(WHITE_SPACE).value_counts(sort=False)
+    texts, counts = pd.Series(counts.index, dtype=object), counts.to_numpy()
+    written = Written.from_cells(texts, words)
+    if written is None:
+        question = _of_mixed(name, texts, counts, options)
+        return question or _levels_or_name(name, cells, words, options, is_forced)
+    doubt = doubtful_number(texts, written.decimal, written.thousands, written.unit)
+    if doubt == "codes" and not is_forced:
+        if _is_called_name(name):
+            return _levels_or_name(name, cells, words, options, is_forced)
+        return _codes_or_numbers(name, texts, len(texts), options)
+    if doubt == "mark":
+        mark = written.thousands or written.decimal
+        mark = mark if texts.str.contains(mark, regex=False).any() else written.decimal
+        example = texts[texts.str.contains(mark, regex=False)].iloc[0]
+        entry = _entry_of(written)
+        answers = [{**entry, key: mark} for key in ("thousands", "decimal")]
+        text = f"does {mark!r} in {example!r} separate thousands or decimals?"
+        return _asked(name, "number", text, (*answers, _LEFT_OUT), _LEFT_OUT, text)
+    return _numeric(name, cells, written, options, is_forced)
 
 
-def _raise_unlike_most(name, cells, row, expected, remedy=None):
-    """Raise an UnreadableCellError about a cell that is not what most cells of its column are.
+def _entry_of(written):
+    """Return the entry of a schema for numbers with a unit, without the mark of decimals."""
+    around = {"prefix": written.prefix, "suffix": written.suffix}
+    return {"kind": "number", **{key: text for key, text in around.items() if text}}
+
+
+def _of_mixed(name, texts, counts, options):
+    """Return the question about strings of which most are dates or numbers; None for others.
 
     Parameters
     ----------
     name : str
-    cells : Series
-    row : int, position of the cell
-    expected : str
-        What most cells are, such as "a number".
-    remedy : str, optional
-        What to do with the cell. The default is to correct it, or to declare it missing.
+    texts : Series of different str
+    counts : int array
+        Number of rows of each of them.
+    options : Options
     """
-    cell = cells.iloc[row]
-    word = cell.strip() if isinstance(cell, str) else str(cell)
-    if remedy is None:
-        remedy = f"correct it, use na_values=[*NA_VALUES, {word!r}] if it means a missing value"
-    raise UnreadableCellError(
-        name,
-        cells.index[row],
-        cell,
-        f"{expected}, as most cells of the column are; {remedy}, categorical=[{name!r}] if all "
-        "cells are categories, or leave out the column with drop",
-    )
-
-
-# Strings that look like dates, times or amounts but cannot be read as such: kind of column, pattern
-# of the cells, and advice.
-_UNUSUAL = (
-    (
-        "date",
-        r"[0-9]{1,4}[-/. ][0-9]{1,2}[-/. ][0-9]{1,4}([ T].*)?|[0-9]{4}[-/.][0-9]{1,2}"
-        r"|[0-9]{1,2}\.? [A-Za-z]{3,9}\.? [0-9]{2,4}|[A-Za-z]{3,9}\.? [0-9]{1,2},? [0-9]{2,4}",
-        "dates of different or unusual forms; write them like 2020-01-31, for example with "
-        "pandas.to_datetime",
-    ),
-    (
-        "time",
-        r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?",
-        "times of day of different or unusual forms; write them like 09:30",
-    ),
-    (
-        "other",
-        r"\(?[-+]?[^\w\s]?\s*[-+]?[0-9]{1,3}([.,]?[0-9]{3})*([.,][0-9]+)?\s*([^\W0-9]{1,4}|%)?\)?",
-        "numbers with different units or signs; convert them to plain numbers",
-    ),
-)
-
-
-def _unusual(texts):
-    """Return the decision about strings that look like dates, times or amounts, else None."""
-    for kind, form, why in _UNUSUAL:
-        if texts.str.strip().str.fullmatch(form).mean() >= _NEARLY_ALL:
-            signs = texts.str.replace(r"[0-9.,\s]", "", regex=True)
-            is_code = kind == "other" and signs.nunique() == 1  # such as 3x and 12x, or 02134
-            return None if is_code else {"kind": kind, "why": why}
+    step = max(1, len(texts) // _MANY)
+    for kind, looks in (("date", _look_like_dates), ("number", units_of)):
+        some = looks(texts.iloc[::step])  # most columns of strings show it at once
+        if np.average(some.notna(), weights=counts[::step]) < _MOSTLY / 2:
+            continue
+        units = looks(texts) if step > 1 else some
+        if np.average(units.notna(), weights=counts) < _MOSTLY:
+            continue
+        usual = pd.Series(counts).groupby(units.to_numpy()).sum().idxmax()
+        alike = texts[(units == usual).to_numpy()]
+        if kind == "date":
+            entries = [_date_entry(form) for form in possible_forms(alike)]
+            read = [np.isfinite(Date(form=e.get("format"))._seconds(texts)) for e in entries]
+        else:
+            written = Written.from_cells(alike)
+            entries = [] if written is None else [_entry_of(written) | _marks_of(written)]
+            read = [texts.index.isin(alike.index)] * len(entries)
+        return _with_odd_cells(name, kind, texts, counts, options, entries, read)
     return None
+
+
+def _look_like_dates(texts):
+    """Return "date" for strings that look like dates or times of day, else NaN: Series."""
+    return texts.map(lambda text: "date" if _LIKE_DATES.fullmatch(text) else np.nan).astype(object)
+
+
+def _date_entry(form):
+    if form is None:
+        return {"kind": "date"}
+    return {"kind": "time" if Date(form=form).is_time else "date", "format": form}
+
+
+def _marks_of(written):
+    """Return the marks of numbers that differ from those of a plain number."""
+    marks = {"thousands": written.thousands, "minus": written.minus}
+    marks |= {"decimal": written.decimal}
+    usual = {"thousands": "", "minus": "-", "decimal": "."}
+    return {key: mark for key, mark in marks.items() if mark != usual[key]}
+
+
+def _with_odd_cells(name, kind, texts, counts, options, entries, read):
+    """Return the question about a column of which entries of a schema read most cells.
+
+    Parameters
+    ----------
+    entries : list of dict
+    read : list of bool arrays, which of `texts` each entry reads
+    """
+    answers, shares, example = [], [], texts.iloc[0]
+    for entry, is_read in zip(entries, read, strict=True):
+        odd = texts[~is_read].tolist()
+        share = np.average(is_read, weights=counts)
+        if share >= _MOSTLY and len(odd) <= _FEW_WORDS:
+            answers.append({**entry, "missing": odd} if odd else entry)
+            shares.append(share)
+            example = odd[0] if odd else example
+    careful = answers[0] if len(answers) == 1 and shares[0] >= _NEARLY_ALL else _LEFT_OUT
+    what = {"date": "dates or times of day", "number": "numbers"}[kind]
+    text = f"most cells are {what}; what is {example!r}?"
+    if answers and min(shares) == 1:
+        text = f"are cells such as {example!r} {what} of this form?"
+    if len(texts) <= options.max_levels:
+        answers.append({"kind": "category"})
+    why = f"{what} of unusual or different forms or units"
+    return _asked(name, kind, why, (*answers, _LEFT_OUT), careful, text)
+
+
+def _levels_or_name(name, cells, words, options, is_forced):
+    """Return the decision about a column of strings that are not numbers; see :func:`_kind_of`."""
+    texts = cells.astype(str)
+    n_levels = texts.nunique()
+    is_name = n_levels > max(2, len(texts) / 2)
+    is_name |= _is_called_name(name) and n_levels > options.max_levels
+    if is_name and not is_forced:
+        return {"kind": "name", "why": f"{n_levels} different strings in {len(texts)} rows"}
+    return _category(texts, words, options)
+
+
+def _category(cells, words, options, why="", *, form="text"):
+    """Return the decision about a column of categories; see :func:`_kind_of`."""
+    reader = Level(words, form)
+    counts = reader.read(cells).value_counts()
+    n_levels, done, whys = len(counts), f"{len(counts)} levels", [why] if why else []
+    if form == "text" and n_levels < cells.astype(str).nunique():
+        whys.append("levels that differ only in how accents are encoded are one level")
+    if n_levels > options.max_levels:
+        done = f"{options.max_levels - 1} most frequent levels, and other"
+        n_rest = counts.iloc[options.max_levels - 1 :].sum()
+        whys.append(f"{n_levels} levels, of which other has {n_rest} of {len(cells)} rows")
+    return {"kind": "category", "done": done, "why": "; ".join(whys), "readers": (reader,)}

@@ -1,6 +1,7 @@
 """Readers: how the cells of a raw column become numbers or categories."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import date
 from numbers import Real
@@ -228,7 +229,7 @@ class Level(Reader):
         """
         cells = self.with_gaps(column)
         if self.form == "text":
-            return cells.map(str, na_action="ignore").astype(object)
+            return cells.map(_as_level, na_action="ignore").astype(object)
         if self.form == "truth":
             found = cells.map(_TRUTH.get, na_action="ignore").astype(object)
             found = found.where(found.notna(), np.nan)
@@ -236,6 +237,11 @@ class Level(Reader):
             found = pd.to_numeric(cells, errors="coerce").astype(np.float64).astype(object)
         self._check_read(cells, found.notna().to_numpy())
         return found
+
+
+def _as_level(cell):
+    """Return a cell as a string in which each accent has one encoding (NFC)."""
+    return unicodedata.normalize("NFC", str(cell))
 
 
 # The keys 1 and 1.0 are equal to True, and so are truth values of numpy.
@@ -292,12 +298,12 @@ class Written(Reader):
         """
         texts = cells.astype(str)
         minus = next((sign for sign in _MINUS_SIGNS if texts.str.contains(sign).any()), "-")
-        found = texts.str.replace(minus, "-").str.extract(_WRITTEN)
-        if found["number"].isna().any():
+        found = _parts(texts, minus)
+        units = _units(found, texts)
+        if len(units) == 0 or units.isna().any() or units.nunique() > 1:
             return None
-        units = found[["prefix", "suffix"]].fillna("").apply(lambda part: part.str.strip())
         prefix, suffix = units.iloc[0]
-        if len(units.drop_duplicates()) != 1 or not _is_unit(prefix, suffix, texts.iloc[0]):
+        if prefix.endswith("(") or suffix.startswith("-"):  # negative numbers of accountants
             return None
         numbers = found["sign"].fillna("") + found["number"]
         for thousands, decimal, form in _FORMS:
@@ -336,31 +342,72 @@ class Written(Reader):
         return text if re.fullmatch(_NUMBER, text) else np.inf
 
 
-def thousands_or_decimal(cells, mark, unit=""):
-    """Return whether a mark in all these strings may separate thousands or decimals: bool.
+def doubtful_number(cells, decimal=".", thousands="", unit=""):
+    """Return why strings of numbers may have another meaning: "codes", "mark", or "".
 
-    This is so if three digits follow each mark, and all numbers without it are below 1000.
+    Codes have leading zeros (0071), exponents without a point or sign (12E12), decimals that end
+    in zeros beside others (1.9, 1.10), or more digits than a float. A mark may separate thousands
+    or decimals if three digits follow it in each number that has it, as in 1.250.
 
     Parameters
     ----------
     cells : Series of str
-    mark : {".", ","}
+    decimal, thousands : str
+        The marks by which they can be read.
     unit : str
         Text before and behind the numbers. A dollar or pound sign says that a comma separates
         thousands.
     """
-    if mark == "," and unit[:1] in ("$", "£"):
-        return False
-    number, has_plain, has_marked = re.compile(r"[0-9][0-9.,]*"), False, False
-    marked = re.compile(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}")
-    for found in filter(None, map(number.search, cells)):
-        if len(found[0]) <= 3 and found[0].isdigit():
-            has_plain = True
-        elif marked.fullmatch(found[0]):
-            has_marked = True
-        else:
-            return False
-    return has_plain and has_marked
+    text = "\n".join(cells)
+    if not unit and _LIKE_CODES.search(text):
+        return "codes"
+    if not unit and re.search(r"[.,]\d+0$", text, re.MULTILINE):
+        decimals = re.findall(rf"\{decimal}(\d+)$", text, re.MULTILINE)
+        if {*map(len, decimals)} == {1, 2} and any(re.match("[1-9]0", d) for d in decimals):
+            return "codes"
+    mark = next((each for each in (thousands, decimal) if each in (".", ",") and each in text), "")
+    if not mark or (mark == "," and unit[:1] in ("$", "£")):
+        return ""
+    number, marked = (
+        re.compile(r"[0-9][0-9.,eE]*"),
+        re.compile(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}"),
+    )
+    for cell in cells:
+        found = number.search(cell)
+        if not found or not (marked.fullmatch(found[0]) or re.fullmatch("[0-9]{1,3}", found[0])):
+            return ""
+    return "mark"
+
+
+# A leading zero, an exponent without a point or sign, or an integer that no float is equal to.
+_LIKE_CODES = re.compile(
+    r"^[+-]?(?:0[0-9]|[0-9]+[eE][0-9]+$|(?:[1-9][0-9]{16,}|9[1-9][0-9]{14}|90[1-9][0-9]{13})$)",
+    re.MULTILINE,
+)
+
+
+def units_of(cells):
+    """Return the texts before and behind the numbers of strings: Series of pairs, or NaN.
+
+    It is NaN for strings that are no number with a unit.
+    """
+    return _units(_parts(cells, f"[{_MINUS_SIGNS}]"), cells)
+
+
+def _parts(cells, minus):
+    """Return sign, prefix, number and suffix of each string: DataFrame, NaN for others."""
+    return cells.str.replace(minus, "-", regex=True).str.extract(_WRITTEN)
+
+
+def _units(parts, cells):
+    around = zip(
+        *(parts[each].fillna("").str.strip() for each in ("prefix", "suffix")), strict=True
+    )
+    found = [
+        unit if _ANY_FORM.fullmatch(number) and _is_unit(*unit, cell) else np.nan
+        for unit, number, cell in zip(around, parts["number"].fillna(""), cells, strict=True)
+    ]
+    return pd.Series(found, index=cells.index, dtype=object)
 
 
 def _is_unit(prefix, suffix, cell):
@@ -390,10 +437,11 @@ _FORMS = (
     ("", ".", _NUMBER),
     (",", ".", r"[+-]?[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?"),
     (".", ",", r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})*(?:,[0-9]+)?"),
-    ("", ",", r"[+-]?[0-9]+(?:,[0-9]+)?"),
+    ("", ",", r"[+-]?[0-9]+(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?"),
     *(
         (space, decimal, rf"[+-]?[0-9]{{1,3}}(?:{space}[0-9]{{3}})*(?:{re.escape(decimal)}[0-9]+)?")
         for space in ("'", " ", "\u00a0", "\u202f")  # with spaces that do not break lines
         for decimal in (".", ",")
     ),
 )
+_ANY_FORM = re.compile("|".join(form for _, _, form in _FORMS))

@@ -8,23 +8,92 @@ from pathlib import Path
 import pandas as pd
 
 from .._utils.warnings import listed
-from .dates import Clock, Date, Duration
+from .dates import Date, Duration
 from .readers import Level, Number, Reader, Written
 
-READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, Clock, Duration)}
+READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, Duration)}
 
 # Strings that mean a missing value: those of pandas.read_csv, and further ones.
 NA_VALUES = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-", "--", "."),
-    *("n.a.", "N.A.", "#REF!", "#DIV/0!"),
+    *("n.a.", "N.A.", "#REF!", "#DIV/0!", "#VALUE!", "none", "NONE", "Null", "Nan", "NAN", "na"),
+    *("\\N", "NaT", "nil", "unknown", "Unknown", "UNKNOWN", "missing", "Missing", "not available"),
+    *("k.A.", "k. A.", "k.a.", "unbekannt", "Unbekannt", "keine Angabe", "fehlt", "inconnu"),
+    *("Inconnu", "n.d.", "N.D.", "n/d", "N/D", "s/d", "s.d.", "desconocido", "Desconocido"),
+    *("sin datos", "desconhecido", "sconosciuto", "Sconosciuto", "onbekend", "Onbekend", "n.b."),
+    *("okänd", "ukjent", "ukendt", "tuntematon", "nieznany", "brak", "brak danych"),
 )
 
 VERSION = 1
+_PARTS = ("version", "missing", "file", "columns")
 
 
 class SchemaError(ValueError):
     """A schema that cannot be read, or that does not suit the table."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a table leaves open, and the entries of a schema that answer it.
+
+    Parameters
+    ----------
+    where : str
+        The name of a column, or "file".
+    text : str
+        One question, with an example.
+    answers : tuple of dict
+        Entries of a schema, the most likely one first.
+    careful : dict
+        The answer that is taken if nobody is asked. It never gives wrong numbers.
+    is_file : bool
+        Whether the question is about the layout of the file, not about a column.
+    """
+
+    where: str
+    text: str
+    answers: tuple[dict, ...]
+    careful: dict
+    is_file: bool = False
+
+    def __str__(self):
+        where = "file" if self.is_file else f"column {self.where!r}"
+        return "\n".join(
+            [f"{where}: {self.text}", *map("    {}".format, map(self.line, self.answers))]
+        )
+
+    def line(self, answer):
+        """Return an answer as a line of a schema, ready to paste: str."""
+        if self.is_file:
+            return json.dumps(answer, ensure_ascii=False)[1:-1]
+        return _line(self.where, answer)
+
+
+class OpenQuestionsError(SchemaError):
+    """A file or table that can be read in several ways.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+    """
+
+    def __init__(self, questions):
+        self.questions = tuple(questions)
+        part = "file" if questions[0].is_file else "columns"
+        first = (
+            f"The {'file' if part == 'file' else 'table'} leaves questions open. Paste one line "
+            f'for each of them into {{"{part}": {{...}}}} and pass this as schema= (on the command '
+            'line, as a file to --schema). The option doubts="warn" (--yes) takes the most '
+            "careful answers instead."
+        )
+        super().__init__("\n".join([first, *map(str, questions)]))
+
+
+def check_doubts(doubts):
+    """Raise a ValueError if `doubts` is not one of its words."""
+    if doubts not in ("ask", "warn"):
+        raise ValueError(f"doubts must be 'ask' or 'warn', got {doubts!r}.")
 
 
 @dataclass(frozen=True)
@@ -46,8 +115,8 @@ class Decision:
         One reader per column that this column becomes; empty if it is left out.
     doubt : str
         A fault that the values suggest, for a warning; mostly empty.
-    question : str
-        What the user has to answer before the column can be read; mostly empty.
+    question : Question, optional
+        What the user has to answer before the column can be read.
     """
 
     column: str
@@ -58,7 +127,7 @@ class Decision:
     why: str = ""
     readers: tuple[Reader, ...] = ()
     doubt: str = ""
-    question: str = ""
+    question: Question | None = None
 
     @property
     def only(self):
@@ -139,7 +208,8 @@ class Schema:
         decisions = []
         for name, given in readers.items():
             own = given if isinstance(given, tuple) else (given,)
-            decisions.append(Decision(name, _KIND_OF[type(own[0])], done="used", readers=own))
+            kind = "category" if isinstance(own[0], Level) else _kind(own[0])
+            decisions.append(Decision(name, kind, done="used", readers=own))
         return cls(tuple(decisions))
 
     # ------------------------------------------------------------------ documents
@@ -196,7 +266,7 @@ class Schema:
         SchemaError
             If the document has unknown keys, or values of a wrong type.
         """
-        _check_keys("the schema", document, ("version", "missing", "file", "columns"))
+        _check_keys("the schema", document, _PARTS)
         if document.get("version", VERSION) != VERSION:
             raise SchemaError(f"the version {document['version']!r} is not known.")
         missing = _words("missing", document.get("missing", NA_VALUES))
@@ -212,7 +282,10 @@ class Schema:
         if schema is None or isinstance(schema, cls):
             return schema or cls()
         if isinstance(schema, dict):
-            return cls.from_dict(schema if "columns" in schema else {"columns": schema})
+            is_document = {*schema} <= {*_PARTS} and not any(
+                "kind" in part for part in schema.values() if isinstance(part, dict)
+            )
+            return cls.from_dict(schema if is_document else {"columns": schema})
         return cls.from_json(schema)
 
     def _entry(self, decision):
@@ -226,8 +299,11 @@ class Schema:
                 value = getattr(reader, name)
                 if value != getattr(defaults, name) or key in _ALWAYS:
                     entry[key] = value
-            if reader.missing not in ((), self.missing):
-                entry["missing"] = list(reader.missing)
+            if entry["kind"] == "time":
+                del entry["first"]
+            own = [word for word in reader.missing if word not in self.missing]
+            if own:
+                entry["missing"] = own
             if len(decision.readers) > 1:
                 entry["parts"] = [part.part for part in decision.readers[1:]]
         else:
@@ -254,12 +330,12 @@ _KEYS[Date] |= {"form": "format", "is_typed": "typed"}
 _KEYS[Level] = {}
 _ALWAYS = {"decimal", "first"}  # keys that are written even if they have their default
 _KIND_OF = {Number: "number", Written: "number", Level: "category", Date: "date"}
-_KIND_OF |= {Clock: "time", Duration: "duration"}
+_KIND_OF |= {Duration: "duration"}
 _FORMS = {"text": "category", "truth": "boolean", "number": "code"}
 _USED = {
     "number": Number,
     "date": Date,
-    "time": Clock,
+    "time": Date,
     "duration": Duration,
     **dict.fromkeys(_FORMS.values(), Level),
 }
@@ -269,6 +345,8 @@ _COMMON = ("kind", "use", "missing", "done", "why", "rows", "gaps")
 
 def _kind(reader):
     """Return the kind of a reader in a document: str."""
+    if isinstance(reader, Date) and reader.is_time:
+        return "time"
     return _FORMS[reader.form] if isinstance(reader, Level) else _KIND_OF[type(reader)]
 
 
@@ -277,7 +355,8 @@ def _decision(name, entry, missing):
     where = f"column {name!r}"
     if not isinstance(entry, dict):
         raise SchemaError(f'{where}: expected an object such as {{"kind": "number"}}.')
-    kind, is_used = entry.get("kind"), entry.get("use", True)
+    is_used = entry.get("use", True)
+    kind = entry.get("kind", None if is_used else "other")
     if kind not in {*_USED, *_LEFT_OUT}:
         raise SchemaError(
             f"{where}: the kind must be one of {listed([*_USED, *_LEFT_OUT])}, got {kind!r}."
@@ -290,16 +369,30 @@ def _decision(name, entry, missing):
     cls = _USED[kind]
     if cls is Number and {*entry} & {*_KEYS[Written].values()}:
         cls = Written
-    names = {key: name for name, key in _KEYS[cls].items()}
-    _check_keys(where, entry, (*_COMMON, *names, *(("parts",) if cls is Date else ())))
-    values = {}
-    for key in {*names} & {*entry}:
-        values[names[key]] = _checked(where, key, entry[key], _types(cls)[names[key]])
+    if kind == "time":
+        entry = {"format": "%H:%M", **entry}
+    _check_keys(
+        where, entry, (*_COMMON, *_KEYS[cls].values(), *(("parts",) if cls is Date else ()))
+    )
+    readers = _readers(where, kind, cls, entry, missing)
+    kind = "category" if cls is Level else kind
+    done = texts["done"] or (readers[0].unit if cls is Date else kind)
+    return replace(found, kind=kind, done=done, readers=readers)
+
+
+def _readers(where, kind, cls, entry, missing):
+    """Return the readers that an entry of a document describes: tuple."""
+    values = {
+        name: _checked(where, key, entry[key], _types(cls)[name])
+        for name, key in _KEYS[cls].items()
+        if key in entry
+    }
     if cls is Level:
         values["form"] = next(form for form, word in _FORMS.items() if word == kind)
     # A column without missing values needs no words for them; see `table_pipeline`.
-    words = missing if counts["gaps"] or "rows" not in entry else ()
-    values["missing"] = _words(where, entry.get("missing", words))
+    own = _words(where, entry.get("missing", ()))
+    words = missing if own or entry.get("gaps") or "rows" not in entry else ()
+    values["missing"] = words + tuple(word for word in own if word not in words)
     if values.get("thousands") == values.get("decimal", "."):
         values["decimal"] = "," if values["thousands"] == "." else "."
     try:
@@ -307,10 +400,9 @@ def _decision(name, entry, missing):
         parts = [replace(reader, part=part) for part in entry.get("parts", ())]
     except ValueError as error:
         raise SchemaError(f"{where}: {error}") from error
-    readers = (reader, *parts)
-    kind = "category" if cls is Level else kind
-    done = texts["done"] or (reader.unit if cls in (Date, Clock) else kind)
-    return replace(found, kind=kind, done=done, readers=readers)
+    if cls is Date and reader.is_time != (kind == "time"):
+        raise SchemaError(f"{where}: the format {reader.form!r} is not that of a {kind}.")
+    return (reader, *parts)
 
 
 def _types(cls):

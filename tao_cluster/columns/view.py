@@ -259,7 +259,8 @@ class RawView(Facade):
         kinds = [dtype.kind in "iu" for dtype in table.infer_objects().dtypes]
         places = [self._place(table, source) for source in self._sources]
         # A change of a date by whole days keeps the time of day.
-        is_date = [isinstance(source.reader, Date) for source in self._sources]
+        readers = [source.reader for source in self._sources]
+        is_date = [isinstance(each, Date) and not each.is_time for each in readers]
         return np.array(is_date) | np.array([kinds[j] for j in places], dtype=bool)
 
     def _place(self, table, source):

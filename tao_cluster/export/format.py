@@ -288,7 +288,7 @@ def _rounded_date(name, bound, between, value=None):
     Parameters
     ----------
     name : str with the attribute `reader`
-        Name of a feature whose reader (Date or Clock) converts numbers to dates or times of day.
+        Name of a feature whose reader (a Date) converts numbers to dates or times of day.
     bound : Bound
     between : pair of float or None
         Nearest values of rows below and above the bound; None if they are unknown. Dates are

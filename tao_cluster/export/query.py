@@ -128,7 +128,7 @@ class _Writer:
     def _cell(self, name):
         """Return the expression of a raw cell; codes for missing values become missing."""
         column, reader = _quoted(column_of(name)), getattr(name, "reader", None)
-        if isinstance(reader, Date) and reader.form is None:
+        if isinstance(reader, Date) and reader.is_typed:
             return column if reader.part is None else f"{column}.dt.{_PARTS[reader.part]}"
         if not (reader is None or isinstance(reader, Number | Level)):
             raise ValueError(

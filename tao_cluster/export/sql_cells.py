@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 from sqlglot import exp
 
-from ..columns.dates import Clock, Date, Duration, first_second
+from ..columns.dates import COUNTED, Date, Duration, first_second
 from ..columns.readers import WHITE_SPACE, Level, Number, Written
 from .sql_dialects import (
+    TESTED,
     as_double,
     exact_text,
     family,
@@ -22,45 +23,36 @@ from .sql_dialects import (
 
 _DAY, _HOUR = 86_400, 3600  # seconds
 
-# What sqlglot does not translate, by family of dialects. All but the last table are of the value x:
-# a date and time, or text in the case of SQLite.
+# What sqlglot does not translate. All but the last table are of the value x: a date and time, or
+# text in the case of SQLite.
 _SECONDS = {  # whole seconds since 1970
-    "bigquery": "UNIX_SECONDS(CAST(x AS TIMESTAMP))",
     "duckdb": "FLOOR(EPOCH(x))",
     "mysql": "(TO_SECONDS(x) - 62167219200)",
     "postgres": "FLOOR(EXTRACT(EPOCH FROM x))",
-    "snowflake": "DATE_PART(EPOCH_SECOND, x)",
-    "spark": "(TIMESTAMPDIFF(SECOND, TIMESTAMP_NTZ '0001-01-01', x) - 62135596800)",
     "sqlite": "CAST(STRFTIME('%s', x) AS INTEGER)",
-    "tsql": "DATEDIFF_BIG(SECOND, '1970-01-01', x)",
+}
+_FROM_SECONDS = {
+    "duckdb": "CAST('1970-01-01' AS TIMESTAMP) + TO_SECONDS(CAST(x AS BIGINT))",
+    "mysql": "CAST('1970-01-01' AS DATETIME) + INTERVAL (x) SECOND",
+    "postgres": "CAST('1970-01-01' AS TIMESTAMP) + x * INTERVAL '1 SECOND'",
+    "sqlite": "DATETIME(x, 'unixepoch')",
 }
 _WEEKDAYS = {  # 0 for Monday
-    "bigquery": "MOD(EXTRACT(DAYOFWEEK FROM x) + 5, 7)",
     "duckdb": "ISODOW(x) - 1",
     "mysql": "WEEKDAY(x)",
     "postgres": "(EXTRACT(DOW FROM x) + 6) % 7",
-    "snowflake": "DAYOFWEEKISO(x) - 1",
-    "spark": "WEEKDAY(x)",
     "sqlite": "(CAST(STRFTIME('%w', x) AS INTEGER) + 6) % 7",
-    "tsql": "(DATEDIFF(DAY, '1900-01-01', x) % 7 + 7) % 7",
 }
 _SHIFTED = {  # the clock at a fixed offset from UTC
-    "bigquery": "DATETIME(x, '{zone}')",
     "duckdb": "(x AT TIME ZONE 'UTC') + INTERVAL '{seconds}' SECOND",
     "mysql": "CAST('1970-01-01' AS DATETIME) + INTERVAL (x + {seconds}) SECOND",  # x in seconds
     "postgres": "(x AT TIME ZONE 'UTC') + INTERVAL '{seconds} SECOND'",
-    "snowflake": "DATEADD(SECOND, {seconds}, CONVERT_TIMEZONE('UTC', x))",
-    "spark": "CONVERT_TIMEZONE(CURRENT_TIMEZONE(), '{zone}', CAST(x AS TIMESTAMP_NTZ))",
     "sqlite": "DATETIME(x, '{seconds} seconds')",
-    "tsql": "SWITCHOFFSET(x, '{zone}')",
 }
 _LOCAL = {  # the clock in a zone with a name
-    "bigquery": "DATETIME(x, '{zone}')",
     "duckdb": "x AT TIME ZONE '{zone}'",
     "mysql": "CONVERT_TZ(CAST('1970-01-01' AS DATETIME) + INTERVAL x SECOND, '+00:00', '{zone}')",
     "postgres": "x AT TIME ZONE '{zone}'",
-    "snowflake": "CONVERT_TIMEZONE('{zone}', x)",
-    "spark": _SHIFTED["spark"],
 }
 _INSTANTS = {  # strings with an offset; the fraction of a second may have any number of digits
     "duckdb": "CAST(CASE WHEN SUBSTRING(x, 17, 1) = ':' THEN x"  # it may need the seconds
@@ -70,13 +62,11 @@ _INSTANTS = {  # strings with an offset; the fraction of a second may have any n
     "postgres": "CAST(LEFT(x, 19) || LTRIM(SUBSTRING(x, 20), '.0123456789') AS TIMESTAMPTZ)",
     "sqlite": "DATETIME(SUBSTR(x, 1, 19) || LTRIM(SUBSTR(x, 20), '.0123456789'))",
 }
+# Two digits of a year mean 1969 to 2068 in Python, but 1970 to 2069 in these databases.
+_CENTURY = "CASE WHEN x >= '2069-01-01' THEN x - INTERVAL '100' YEAR ELSE x END"
 # Numbers of cells that can be strings; NULL if they have no number.
 _NUMBERS = {"duckdb": "TRY_CAST(x AS DOUBLE)"}
 _NUMBERS |= {"sqlite": "CASE WHEN x GLOB '*[0-9]*' THEN number END"}
-# Styles of CONVERT in SQL Server.
-_STYLES = {"%m/%d/%Y": 101, "%d/%m/%Y": 103, "%d.%m.%Y": 104, "%d-%m-%Y": 105, "%b %d, %Y": 107}
-_STYLES |= {"%m-%d-%Y": 110, "%Y/%m/%d": 111}
-_CODES = ("%Y", "%m", "%d", "%H", "%M", "%S")
 
 
 # ---------------------------------------------------------------------- missing values
@@ -102,11 +92,11 @@ def missing_code(reader, cell, dialect):
     codes = () if reader is None else reader.missing
     words = [string_literal(code, dialect) for code in codes if isinstance(code, str)]
     numbers = [literal(code, dialect) for code in codes if not isinstance(code, str)]
-    parts = []
-    if words and is_text(reader, dialect):
+    if is_text(reader, dialect):
         texts = exact_text(trimmed(_as_text(cell, reader, dialect), dialect), dialect)
-        parts.append(exp.In(this=texts, expressions=words))
-    elif words and isinstance(reader, Date):
+        return exp.In(this=texts, expressions=words) if words else None
+    parts = []
+    if words and isinstance(reader, Date):
         moment, dates = _instant(reader, cell, dialect), _codes_of_dates(reader)
         literals = [_date_literal(reader, second, dialect) for second in dates]
         parts += [exp.In(this=moment, expressions=literals)] if literals else []
@@ -127,7 +117,7 @@ def is_text(reader, dialect):
     if isinstance(reader, Level):
         return reader.form == "text" or (reader.form == "truth" and family(dialect) == "sqlite")
     is_typed = isinstance(reader, Date) and reader.is_typed and family(dialect) != "sqlite"
-    return not (is_typed or reader is None or isinstance(reader, Number))
+    return not (is_typed or reader is None or isinstance(reader, Number | Duration))
 
 
 def _as_text(cell, reader, dialect):
@@ -149,10 +139,7 @@ def trimmed(text, dialect):
     if kind == "sqlite":
         white = exp.Chr(expressions=codes)
     else:
-        chars = [
-            exp.func("NCHAR", code) if kind == "tsql" else exp.Chr(expressions=[code])
-            for code in codes
-        ]
+        chars = [exp.Chr(expressions=[code]) for code in codes]
         white = functools.reduce(lambda a, b: exp.DPipe(this=a, expression=b), chars)
     return exp.Trim(this=text, expression=white)
 
@@ -194,6 +181,7 @@ def _number(reader, cell, dialect):
 
 @_number.register
 def _(reader: Written, cell, dialect):
+    _check_tested(cell, dialect)
     replaced = [(reader.prefix, ""), (reader.suffix, ""), (reader.thousands, "")]
     cell = _as_text(cell, reader, dialect)
     for old, new in [*replaced, (reader.decimal, "."), (reader.minus, "-")]:
@@ -205,27 +193,24 @@ def _(reader: Written, cell, dialect):
 
 
 @_number.register
-def _(reader: Clock, cell, dialect):
-    if _has_times(dialect):
-        text = "EXTRACT(HOUR FROM x) * 3600 + EXTRACT(MINUTE FROM x) * 60 + EXTRACT(SECOND FROM x)"
-        return _divided(template(text, "", x=exp.cast(cell, "time")), _HOUR, dialect)
-    parts = (exp.cast(_substring(cell, start, 2), "bigint") for start in (1, 4, 7))
-    names = dict(zip(("hour", "minute", "second"), parts, strict=True))
-    text = "hour * 3600 + minute * 60" + " + second" * reader.has_seconds
-    total = template(text, "", **names)
-    return _divided(total, _HOUR, dialect)
-
-
-@_number.register
 def _(reader: Date, cell, dialect):
-    _check_family(cell, dialect)
+    _check_tested(cell, dialect)
     if reader.part is not None:
         return _part(reader, cell, dialect)
-    start = int(reader._start)
-    kind = exp.Sub if start > 0 else exp.Add
-    seconds = _seconds(reader, cell, dialect)
-    days = kind(this=seconds, expression=int_literal(abs(start))) if start else seconds
-    return _divided(days, _DAY, dialect)
+    moment = _instant(reader, cell, dialect)
+    if reader.is_time and family(dialect) != "sqlite":
+        text = "EXTRACT(HOUR FROM x) * 3600 + EXTRACT(MINUTE FROM x) * 60 + EXTRACT(SECOND FROM x)"
+        return _divided(template(text, "", x=moment), _HOUR, dialect)
+    if reader.is_time:
+        moment = exp.DPipe(this=exp.Literal.string("1970-01-01 "), expression=moment)
+    start = 0 if reader.is_time else int(reader._start)
+    seconds = moment
+    if not (reader.zone and family(dialect) == "mysql"):  # whose instants are in seconds
+        seconds = template(_SECONDS[family(dialect)], dialect, x=moment)
+    if start:
+        kind = exp.Sub if start > 0 else exp.Add
+        seconds = kind(this=seconds, expression=int_literal(abs(start)))
+    return _divided(seconds, reader.seconds_per_unit, dialect)
 
 
 @_number.register
@@ -249,16 +234,10 @@ def _substring(text, start, length=None):
     return exp.Substring(this=text.copy(), start=int_literal(start), length=length)
 
 
-def _has_times(dialect):
-    """Return whether the dialect has the type TIME and casts strings to it."""
-    return family(dialect) not in ("", "spark", "sqlite")
-
-
 # ---------------------------------------------------------------------- comparisons
 
 
-@functools.singledispatch
-def limit(_reader, _cell, _number, _or_equal, _dialect):
+def limit(reader, cell, number, or_equal, dialect):
     """Return what is compared in a test of one feature, if it is a date or a time of day.
 
     Dates are rounded down to whole seconds. A test of their number is therefore equivalent to a
@@ -279,66 +258,49 @@ def limit(_reader, _cell, _number, _or_equal, _dialect):
     (moment, first) : pair of Expression, or None if the number itself must be compared
         The number exceeds the limit if and only if ``moment >= first``.
     """
-    return
-
-
-@limit.register
-def _(reader: Date, cell, number, or_equal, dialect):
-    _check_family(cell, dialect)
-    if reader.part is not None:
+    if not isinstance(reader, Date) or reader.part is not None:
         return None
     try:
-        first = first_second(number, _DAY, or_equal=or_equal) + int(reader._start)
-        first = _date_literal(reader, first, dialect)
+        first = first_second(number, reader.seconds_per_unit, or_equal=or_equal)
+        if reader.is_time and not 0 <= first < _DAY:
+            return None
+        literal_of = _time_literal if reader.is_time else _date_literal
+        first = literal_of(reader, first + int(reader._start), dialect)
     except OverflowError:  # beyond the dates of Python
         return None
-    return _guarded(reader, cell, _instant(reader, cell, dialect), dialect), first
-
-
-@limit.register
-def _(reader: Clock, cell, number, or_equal, dialect):
-    if not 0 <= number < 24 or family(dialect) in ("", "spark"):
-        return None
-    second = first_second(number, _HOUR, or_equal=or_equal)
-    if second >= _DAY:
-        return None
-    text = (datetime(1, 1, 1) + timedelta(seconds=second)).strftime("%H:%M:%S")
-    if not _has_times(dialect):  # "14:30" < "14:30:00" holds for strings
-        text = text.removesuffix(":00")
-        return _guarded(reader, cell, cell.copy(), dialect), exp.Literal.string(text)
-    moment = _guarded(reader, cell, exp.cast(cell.copy(), "time"), dialect)
-    return moment, exp.cast(exp.Literal.string(text), "time")
-
-
-def _guarded(reader, cell, moment, dialect):
-    """Return a moment that is NULL for codes for missing values, which are no dates."""
-    codes = missing_code(reader, cell, dialect)
-    return moment if codes is None else exp.Case().when(codes, exp.null()).else_(moment)
+    moment, codes = _instant(reader, cell, dialect), missing_code(reader, cell, dialect)
+    # A moment is NULL for codes for missing values, which are no dates.
+    return moment if codes is None else exp.Case().when(codes, exp.null()).else_(moment), first
 
 
 # ---------------------------------------------------------------------- dates
 
 
-def _check_family(cell, dialect):
-    if not family(dialect):
+def _check_tested(cell, dialect):
+    """Raise a ValueError if strings cannot be read, or dates not be computed with, in a dialect."""
+    if family(dialect) not in TESTED:
         raise ValueError(
-            f"Dates, such as the column {cell.name!r}, cannot be written in the dialect "
-            f"{dialect!r}. Use another dialect, or convert the dates to numbers before the fit."
+            f"The column {cell.name!r} holds dates or strings from which numbers are computed. "
+            f"This is written for {', '.join(TESTED)}, not for the dialect {dialect!r}. Cast the "
+            "column to a date or a number before the fit, or load it with this type; dates can be "
+            "compared in every dialect, by a tree with split='axis'."
         )
 
 
 def _instant(reader, cell, dialect):
     """Return the date and time of a cell; in MySQL, an instant is in seconds since 1970."""
     kind, cell = family(dialect), cell.copy()
+    if not reader.is_typed:
+        _check_tested(cell, dialect)
     if reader.zone:
         return _zoned(reader, cell, dialect)
     if reader.form is not None:
-        return _parsed(reader.form, cell, dialect)
+        return _parsed(reader, cell, dialect)
     if kind == "sqlite":
         return exp.func("DATETIME", _substring(cell, 1, 19))
-    if reader.is_typed and kind != "bigquery":
+    if reader.is_typed:
         return cell
-    if kind in ("mysql", "postgres") and not reader.is_typed:  # they round fractions of a second
+    if kind in ("mysql", "postgres"):  # they round fractions of a second
         cell = exp.Left(this=_as_text(cell, reader, dialect), expression=int_literal(19))
     return exp.cast(cell, "timestampntz")
 
@@ -348,13 +310,12 @@ def _zoned(reader, cell, dialect):
     kind = family(dialect)
     if reader.is_typed and kind == "mysql":
         return template("FLOOR(UNIX_TIMESTAMP(x))", dialect, x=cell)
-    if kind in _INSTANTS and not (reader.is_typed and kind != "sqlite"):
-        text = _as_text(cell, reader, dialect)
-        if kind == "mysql":
-            text = exp.func("REPLACE", text, *map(exp.Literal.string, ("Z", "+00:00")))
-        return template(_INSTANTS[kind], dialect, x=text)
-    moment = cell if reader.is_typed else exp.cast(cell, "timestamptz")
-    return template("SWITCHOFFSET(x, '+00:00')", dialect, x=moment) if kind == "tsql" else moment
+    if reader.is_typed and kind != "sqlite":
+        return cell
+    text = _as_text(cell, reader, dialect)
+    if kind == "mysql":
+        text = exp.func("REPLACE", text, *map(exp.Literal.string, ("Z", "+00:00")))
+    return template(_INSTANTS[kind], dialect, x=text)
 
 
 def _date_literal(reader, second, dialect):
@@ -371,14 +332,11 @@ def _date_literal(reader, second, dialect):
     return exp.cast(exp.Literal.string(text), "timestampntz")
 
 
-def _seconds(reader, cell, dialect):
-    """Return the whole seconds between 1970 and the date of a cell."""
-    moment, kind = _instant(reader, cell, dialect), family(dialect)
-    if reader.zone and kind == "mysql":
-        return moment
-    if reader.zone and kind == "spark":
-        return exp.func("UNIX_SECONDS", moment)
-    return template(_SECONDS[kind], dialect, x=moment)
+def _time_literal(_reader, second, dialect):
+    """Return the literal of a time of day; the day of the time in seconds does not count."""
+    text = (datetime(1970, 1, 1) + timedelta(seconds=second)).strftime("%H:%M:%S")
+    found = exp.Literal.string(text)
+    return found if family(dialect) == "sqlite" else exp.cast(found, "time")
 
 
 def _part(reader, cell, dialect):
@@ -394,8 +352,7 @@ def _part(reader, cell, dialect):
                 'another dialect such as "postgres", a fixed offset such as "+02:00" as the zone '
                 "of the column, or table_pipeline(..., date_parts=())."
             )
-        zone = "+00:00" if reader.zone == "UTC" else reader.zone.replace("'", "")
-        text = templates[kind].format(zone=zone, seconds=offset)
+        text = templates[kind].format(zone=reader.zone.replace("'", ""), seconds=offset)
         clock = template(text, dialect, x=clock)
     if reader.part == "weekday":
         return exp.Paren(this=template(_WEEKDAYS[kind], dialect, x=clock))
@@ -418,36 +375,54 @@ def _offset(zone):
     return int(f"{sign}1") * (int(hours) * _HOUR + int(minutes) * 60)
 
 
-def _parsed(form, cell, dialect):
-    """Return the date of a string with the codes of ``strptime``."""
-    kind, form = family(dialect), form.replace("%-", "%")  # SQL reads digits as they come
-    is_known = {*re.findall("%.", form)} <= {*_CODES, "%b", "%B"}
-    if not (form in _STYLES if kind == "tsql" else is_known):
-        raise ValueError(
-            f"Dates of the form {form!r}, such as the column {cell.name!r}, cannot be written "
-            f"in the dialect {dialect!r}. Convert them with pandas.to_datetime before the fit."
-        )
+def _parsed(reader, cell, dialect):
+    """Return the date or the time of a cell with a form."""
+    kind, form = family(dialect), reader.form
+    if form in COUNTED:
+        unit, zero = COUNTED[form]
+        seconds = template(f"FLOOR(x * {unit} + {zero})", "", x=as_double(cell, dialect))
+        if kind == "sqlite":  # it has FLOOR only if it was compiled with it
+            seconds = template(
+                f"CAST(x * {unit} + {zero} AS INTEGER)", "", x=as_double(cell, dialect)
+            )
+        return exp.Paren(this=template(_FROM_SECONDS[kind], dialect, x=seconds))
     if kind == "sqlite":
-        return _parsed_in_sqlite(form, cell)
-    if kind == "tsql":
-        return template(f"CONVERT(DATETIME2, x, {_STYLES[form]})", dialect, x=cell)
-    parse, text = exp.StrToTime if "%H" in form else exp.StrToDate, cell.copy()
-    if kind == "mysql" and "%d" not in form:  # the day would be 0
-        text, form = exp.func("CONCAT", text, exp.Literal.string(" 01")), f"{form} %d"
-    found = parse(this=text, format=exp.Literal.string(form))
-    return exp.cast(found, "timestampntz")
+        date = _parsed_in_sqlite(form, cell)
+        return exp.func("TIME", date) if reader.is_time else date
+    if reader.is_time and "%I" not in form and re.fullmatch("%H:%M(:%S)?", form):
+        return exp.cast(cell, "time")  # the column may have this type
+    text = _as_text(cell, reader, dialect)
+    if kind == "duckdb" and re.fullmatch("(%[A-Za-z])+", form):  # 20240131.0 beside NULL
+        text = exp.func("REPLACE", text, *map(exp.Literal.string, (".0", "")))
+    if kind == "mysql" and ("%d" not in form or reader.is_time):  # the day would be 0
+        day = "2000-01-01 " if reader.is_time else "01 "
+        text = exp.func("CONCAT", exp.Literal.string(day), text)
+        form = ("%Y-%m-%d " if reader.is_time else "%d ") + form
+    has_time = re.search("%[HI]", form)
+    found = (exp.StrToTime if has_time else exp.StrToDate)(
+        this=text, format=exp.Literal.string(form)
+    )
+    found = exp.cast(found, "time" if reader.is_time else "timestampntz")
+    if "%y" in form and kind != "duckdb":
+        found = template(_CENTURY, dialect, x=found)
+    return found
 
 
 def _parsed_in_sqlite(form, cell):
     """Return the date of a string, of which the numbers may have one or two digits."""
-    found, rest = dict.fromkeys(_CODES, int_literal(0)) | {"%d": int_literal(1)}, cell.copy()
-    for part, after in re.findall("(%.|[^%]+)(?=(%[YmdHMS])?)", form):
+    codes = ("%Y", "%m", "%d", "%H", "%M", "%S")
+    found, rest = dict.fromkeys(codes, int_literal(0)), cell.copy()
+    found |= {"%Y": int_literal(2000), "%m": int_literal(1), "%d": int_literal(1)}
+    for part, after in re.findall("(%.|[^%]+)(?=(%[YymdHIMS])?)", form):
         if part in ("%b", "%B"):
             rest = exp.func("LOWER", rest)
             months = exp.Literal.string("janfebmaraprmayjunjulaugsepoctnovdec")
             place = exp.func("INSTR", months, _substring(rest, 1, 3))
             found["%m"] = template("(x + 2) / 3", "sqlite", x=place)
             rest = exp.func("LTRIM", rest, exp.Literal.string("abcdefghijklmnopqrstuvwxyz"))
+        elif part == "%p":
+            found["%p"] = exp.func("LOWER", _substring(rest, 1, 1))
+            rest = _substring(rest, 3)
         elif part.startswith("%"):  # the cast reads the digits at the beginning
             width = 4 if part == "%Y" else 2  # unless a separator says where the number ends
             number = _substring(rest, 1, width) if after else rest
@@ -456,6 +431,14 @@ def _parsed_in_sqlite(form, cell):
             rest = _substring(rest, 1 + width) if after else behind
         else:
             rest = _substring(rest, 1 + len(part))
-    numbers = [found[code] for code in _CODES]
-    text = exp.func("PRINTF", exp.Literal.string("%04d-%02d-%02d %02d:%02d:%02d"), *numbers)
-    return exp.func("DATETIME", text)  # NULL, not zeros, for NULL
+    if "%y" in found:
+        text = "x + CASE WHEN x < 69 THEN 2000 ELSE 1900 END"
+        found["%Y"] = template(text, "sqlite", x=found["%y"])
+    if "%I" in found:
+        text = "x % 12 + CASE WHEN p = 'p' THEN 12 ELSE 0 END"
+        found["%H"] = template(text, "sqlite", x=found["%I"], p=found["%p"])
+    if not re.search("%[mbB]", form):  # a time of day, which is NULL for NULL
+        found["%m"] = template("1 + 0 * (x)", "sqlite", x=found["%H"])
+    text = exp.Literal.string("%04d-%02d-%02d %02d:%02d:%02d")
+    # PRINTF writes zeros for NULL, and DATETIME makes NULL of the month 00.
+    return exp.func("DATETIME", exp.func("PRINTF", text, *(found[code] for code in codes)))

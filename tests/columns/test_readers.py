@@ -10,13 +10,14 @@ from sqlglot import exp
 
 from tao_cluster import Schema
 from tao_cluster.columns import TableReader
-from tao_cluster.columns.dates import AmbiguousDatesError, Clock, Date
+from tao_cluster.columns.dates import Date, possible_forms
 from tao_cluster.columns.readers import (
     Level,
     Number,
     UnreadableCellError,
     Written,
 )
+from tao_cluster.columns.schema import SchemaError
 from tao_cluster.export.sql_cells import number_of
 
 
@@ -86,7 +87,7 @@ DATES = pd.Series(
 def test_dates_are_read_alike_in_python_and_sql(form):
     column = DATES if form is None else DATES.dt.strftime(form)
     days = DATES if form is None else pd.to_datetime(column, format=form)
-    reader = Date.from_cells(column)
+    reader = Date.from_cells(column) or Date(form=form).starting_at(column)
     expected = (days - pd.Timestamp(reader.first)) / pd.Timedelta(days=1)
     np.testing.assert_allclose(reader.read(column), expected, rtol=1e-14)
     assert reader.read(column).min() == 0
@@ -114,10 +115,68 @@ def test_time_zones_count_in_utc():
     assert Date.from_cells(aware).read(aware).tolist() == [0, 2 / 24]
 
 
-def test_dates_with_two_meanings_raise():
-    with pytest.raises(AmbiguousDatesError, match="%d/%m/%Y or %m/%d/%Y"):
-        Date.from_cells(cells("01/02/2020", "03/04/2020"))
-    assert Date.from_cells(cells("01/02/2020", "13/04/2020")).form == "%d/%m/%Y"
+@pytest.mark.parametrize(
+    ("texts", "forms"),
+    [
+        (("01/02/2020", "03/04/2020"), ["%d/%m/%Y", "%m/%d/%Y"]),
+        (("01/02/2020", "13/04/2020"), ["%d/%m/%Y"]),
+        (("6/3/84", "12/30/01"), ["%m/%d/%y"]),
+        (("Jan 5, 2020 9:05 PM", "Dec 31, 2021 12:00 AM"), ["%b %d, %Y %I:%M %p"]),
+        (("May 5, 2020", "June 6, 2021"), ["%B %d, %Y"]),
+        (("2020-01", "2021-12"), ["%Y-%m"]),
+        (("9:05 pm", "12:00 am"), ["%I:%M %p"]),
+        (("3 mars 2024", "4 mai 2024"), []),
+        (("Mon 05 Jan 2020",), []),
+    ],
+)
+def test_forms_of_dates(texts, forms):
+    assert possible_forms(cells(*texts)) == forms
+    if len({*forms} - {None}) == len(forms) == 1:
+        column = cells(*texts)
+        reader = Date(form=forms[0]).starting_at(column)
+        numbers = reader.read(column)
+        expected = pd.to_datetime(column, format=forms[0])
+        assert (numbers.diff().dropna() * reader.seconds_per_unit).round().tolist() == (
+            expected.diff().dropna().dt.total_seconds().tolist()
+        )
+
+
+ALLOWED = ("%d.%m.%Y", "%m/%d/%y", "%I:%M %p", "%H:%M", "%Y%m", "%d %B %Y %I%p", "unix", "excel")
+
+
+@pytest.mark.parametrize("form", ALLOWED)
+def test_every_allowed_format_is_read_written_and_computed_by_sql(form):
+    rng = np.random.default_rng(0)
+    moments = pd.Series(pd.to_datetime(rng.integers(0, 2 * 10**9, 60), unit="s"), name="c")
+    texts = moments.dt.strftime(form)
+    if form == "unix":
+        texts = (moments.astype("datetime64[s]").astype("int64")).astype(str)
+    elif form == "excel":
+        texts = (moments.dt.floor("D") - pd.Timestamp("1899-12-30")).dt.days.astype(str)
+    reader = Date(form=form).starting_at(texts)
+    numbers = reader.read(texts)
+    np.testing.assert_array_equal(in_sql(reader, texts), numbers)
+    for i, number in enumerate(numbers):
+        for old in range(3):  # the cell of a number that a cell has is this cell
+            cell = reader.cell(number, texts.iloc[[old]])
+            assert reader.read(pd.Series([cell]))[0] == number, (cell, texts[i])
+        if not reader.is_time or number < 23:
+            changed = reader.cell(number + 0.3, texts.iloc[[i]])
+            assert reader.read(pd.Series([changed]))[0] >= number + 0.3
+    if not reader.is_time:
+        for part in ("month", "weekday", "hour"):
+            own = replace(reader, part=part)
+            np.testing.assert_array_equal(in_sql(own, texts), own.read(texts))
+
+
+@pytest.mark.parametrize(
+    "form", ["%Y", "%I:%M", "%H:%M %p", "%a %d %m %Y", "%f %H", "%W %Y", "%-d.%m.%Y", "%d %Y", "x"]
+)
+def test_other_formats_are_not_allowed(form):
+    with pytest.raises(ValueError, match="the format"):
+        Date(form=form)
+    with pytest.raises(SchemaError, match="column 'c': the format"):
+        Schema.from_dict({"columns": {"c": {"kind": "date", "format": form}}})
 
 
 @pytest.mark.parametrize(
@@ -125,12 +184,12 @@ def test_dates_with_two_meanings_raise():
     [(("09:30", "14:00", "23:45"), (9.5, 14, 23.75)), (("09:37:30", "00:00:00"), (9.625, 0))],
 )
 def test_times_of_day_are_read_alike_in_python_and_sql(texts, hours):
-    reader = Clock.from_cells(cells(*texts))
+    reader = Date.from_cells(cells(*texts))
     column = cells(*texts, None)
     np.testing.assert_array_equal(reader.read(column), [*hours, np.nan])
     np.testing.assert_array_equal(in_sql(reader, column), [*hours, np.nan])
     assert [reader.text(number) for number in hours] == list(texts)
-    assert Clock.from_cells(cells("24:00")) is None
+    assert Date.from_cells(cells("24:00")) is None
 
 
 @pytest.mark.parametrize(
@@ -140,7 +199,7 @@ def test_times_of_day_are_read_alike_in_python_and_sql(texts, hours):
         (Number(), np.inf),
         (Written(suffix="kg"), "80 g"),
         (Date(), "yesterday"),
-        (Clock(), "9:30 pm"),
+        (Date(form="%H:%M"), "9:30 pm"),
     ],
 )
 def test_an_unreadable_cell_is_named_with_its_row_and_column(reader, cell):

@@ -11,7 +11,7 @@ from reading import check_rules
 
 from tao_cluster import Tree, table_pipeline
 from tao_cluster.columns import Numeric
-from tao_cluster.columns.dates import Clock, Date
+from tao_cluster.columns.dates import Date
 from tao_cluster.columns.readers import Written
 from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_text
@@ -21,7 +21,7 @@ from tao_cluster.plot import plot_tree
 FIRST = "2020-02-28"
 NAMES = [
     Numeric("signup", reader=Date(first=FIRST)),
-    Numeric("open", reader=Clock()),
+    Numeric("open", reader=Date(form="%H:%M")),
     Numeric("weight", reader=Written(suffix="kg")),
     Numeric("signup weekday", reader=Date(first=FIRST, part="weekday")),
 ]
@@ -31,8 +31,9 @@ def read_back(rule):
     """Return a rule with numbers in place of dates and times of day."""
     date, time = r"\d{4}-\d\d-\d\d", r"\d\d:\d\d(?::\d\d)?"
     rule = re.sub(f"{date}(?: {time})?", lambda found: number_of(found[0], NAMES[0].reader), rule)
+    forms = {1: "%H:%M", 2: "%H:%M:%S"}
     return re.sub(
-        time, lambda found: number_of(found[0], Clock(has_seconds=found[0].count(":") == 2)), rule
+        time, lambda found: number_of(found[0], Date(form=forms[found[0].count(":")])), rule
     )
 
 

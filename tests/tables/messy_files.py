@@ -5,6 +5,7 @@ import pandas as pd
 
 WORDS = ("", "NA", "n/a", " NA", "\tNA", "?")
 _DATE_FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y-%m-%d %H:%M:%S", "%d %b %Y")
+_DATE_FORMS += ("%m/%d/%y %I:%M %p", "%Y%m%d", "%B %Y")
 
 
 def random_cells(seed, n_rows=160):
@@ -107,9 +108,10 @@ def _instants(of_table, rng, group):
     return [f"{day:%Y-%m-%dT%H:%M:%S}{zone}" for day in days]
 
 
-def _times(_, rng, group):
+def _times(of_table, rng, group):
     minutes = (300 * group + rng.integers(0, 400, len(group))) % 1440
-    return [f"{minute // 60:02d}:{minute % 60:02d}" for minute in minutes]
+    form = str(of_table.choice(["%H:%M", "%I:%M %p"]))
+    return [f"{pd.Timestamp(0) + pd.Timedelta(minute, 'min'):{form}}" for minute in minutes]
 
 
 _KINDS = {

@@ -29,7 +29,13 @@ def fitted(seed, folder):
         warnings.simplefilter("ignore")
         old = read_table(folder / "old.csv")
         pipeline = table_pipeline(
-            old, 3, split=["axis", "oblique"][seed % 2], max_leaves=7, random_state=0, **options
+            old,
+            3,
+            split=["axis", "oblique"][seed % 2],
+            max_leaves=7,
+            random_state=0,
+            doubts="warn",
+            **options,
         ).fit(old)
         new = read_table(folder / "new.csv", schema=pipeline.schema_)
     kept = pipeline[0].usable_rows(new)

@@ -117,6 +117,7 @@ def fitted(seed, split):
             cells[name] = cells[name].infer_objects()
     table = pd.DataFrame(cells)
     options = {"na_values": [*NA_VALUES, *WORDS], "keep": [*table], "max_leaves": 9}
+    options["doubts"] = "warn"
     pipeline = table_pipeline(table, 6, split=split, random_state=0, **options)
     return table, columns, pipeline.fit(table)
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from tao_cluster import Tree
 from tao_cluster.columns import Indicator
-from tao_cluster.columns.dates import Clock, Date
+from tao_cluster.columns.dates import Date
 from tao_cluster.columns.names import Numeric
 from tao_cluster.columns.readers import WHITE_SPACE, Level, Number, Written
 
@@ -163,8 +163,21 @@ def texts_with_offset(rng, n, name):
 
 
 def dates_of_a_form(rng, n, name):
-    form = str(rng.choice(["%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d", "%b %d, %Y", "%d-%m-%Y"]))
-    texts = [moment.strftime(form) for moment in _moments(rng, n)]
+    form = str(
+        rng.choice(
+            [
+                "%d.%m.%Y",
+                "%m/%d/%Y",
+                "%Y/%m/%d",
+                "%b %d, %Y",
+                "%d-%m-%Y",
+                "%m/%d/%y",
+                "%d %B %Y %I:%M %p",
+            ]
+        )
+    )
+    years = (1969, 2068) if "%y" in form else (1900, 2100)
+    texts = [moment.strftime(form) for moment in _moments(rng, n, *years)]
     if rng.random() < 0.5 and not form.startswith("%Y"):  # one digit for the first days
         texts = [text.lstrip("0") for text in texts]
     column = Column("TEXT", with_gaps(rng, texts, WORDS))
@@ -180,6 +193,22 @@ def compact_dates(rng, n, name, form=None):
     texts = [moment.strftime(form) for moment in _moments(rng, n)]
     column = Column("TEXT", with_gaps(rng, texts, WORDS))
     return _with_parts(rng, column, name, Date(WORDS, "1999-12-31", form))
+
+
+def counted_dates(rng, n, name):
+    """Seconds since 1970, or days since 1899-12-30."""
+    moments = [moment.replace(microsecond=0) for moment in _moments(rng, n)]
+    if rng.random() < 0.5:
+        cells = [(moment - datetime(1970, 1, 1)) // timedelta(seconds=1) for moment in moments]
+        return _with_parts(rng, Column("BIGINT", with_gaps(rng, cells)), name, Date(form="unix"))
+    cells = [(moment - datetime(1899, 12, 30)).days for moment in moments]
+    return _with_parts(rng, Column("BIGINT", with_gaps(rng, cells)), name, Date(form="excel"))
+
+
+def dates_as_integers(rng, n, name):
+    form = str(rng.choice(["%Y%m%d", "%Y%m"]))
+    cells = [int(moment.strftime(form)) for moment in _moments(rng, n)]
+    return _with_parts(rng, Column("BIGINT", with_gaps(rng, cells)), name, Date(form=form))
 
 
 def dates(rng, n, name):
@@ -206,16 +235,15 @@ def _with_parts(rng, column, name, reader):
 
 
 def clocks(rng, n, name):
-    has_seconds = bool(rng.random() < 0.5)
-    form = "%H:%M:%S" if has_seconds else "%H:%M"
+    form = str(rng.choice(["%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S%p"]))
     texts = [moment.strftime(form) for moment in _moments(rng, n)]
     column = Column("TEXT", with_gaps(rng, texts, WORDS))
-    return column.add(name, Clock(WORDS, has_seconds))
+    return column.add(name, Date(WORDS, form=form))
 
 
 def times(rng, n, name):
     cells = [time(*(int(value) for value in rng.integers(0, (24, 60, 60)))) for _ in range(n)]
-    return Column("TIME", with_gaps(rng, cells)).add(name, Clock(has_seconds=True))
+    return Column("TIME", with_gaps(rng, cells)).add(name, Date(form="%H:%M:%S"))
 
 
 def levels(rng, n, name):
@@ -262,7 +290,7 @@ def _with_levels(rng, column, name, reader):
 
 KINDS = (floats, small_floats, integers, decimals, codes, written, iso_texts, texts_with_offset)
 KINDS += (dates_of_a_form, dates, timestamps, instants, clocks, times, levels, truth)
-KINDS += (numbers_of_levels, compact_dates)
+KINDS += (numbers_of_levels, compact_dates, counted_dates, dates_as_integers)
 
 
 # ---------------------------------------------------------------------- tables and trees
