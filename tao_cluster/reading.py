@@ -46,7 +46,7 @@ _TOTAL = re.compile(
 )
 _MOSTLY = 0.5  # share of numbers in a column of numbers
 _LONGEST_UNIT = 4  # characters
-_FEW_ROWS = 4  # fewer rows have no last row that sums them up
+_FEW_ROWS = 6  # fewer rows have no last row that sums them up
 
 
 @dataclass(frozen=True)

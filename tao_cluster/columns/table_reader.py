@@ -198,17 +198,18 @@ class TableReader(TransformerMixin, BaseEstimator):
     @contextlib.contextmanager
     def reading_once(self, X):
         """Context manager in which the rows of X, which must not change, are read only once."""
+        before = getattr(self, "_known", None)
         self._known = X, self._read(X)
         try:
             yield
         finally:
-            del self._known
+            self._known = before
 
     def _read(self, X, only=None):
         """Return the table of the columns that are read; gaps in new places are not checked."""
-        known, table = getattr(self, "_known", (None, None))
-        if known is X and known is not None:
-            return table
+        known = getattr(self, "_known", None)
+        if known is not None and known[0] is X:
+            return known[1]
         is_read = {name: only is None or name in only for name in self.readers}
         table = self._selected(X, [name for name in is_read if is_read[name]])
         columns = {}

@@ -1,8 +1,10 @@
 """View of a fitted pipeline as a fitted model of its raw columns, and checks of raw rows."""
 
+import inspect
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
@@ -499,7 +501,10 @@ def raw_view(pipeline, feature_names=None):
            [ 0.,  1., 30.]])
     """
     *steps, (_, model) = flat_steps(pipeline)
-    tree_of(model)
+    tree = tree_of(model)
+    known = vars(pipeline).get("_raw_view")  # the view of an earlier call
+    if feature_names is None and known is not None and known[0] is tree and known[1].model is model:
+        return known[1]
     text_steps, steps = split_text_steps(steps)
     n_raw, fit_names = raw_input([*steps, ("", model)])
     if text_steps and hasattr(text_steps[0][1], "get_feature_names_out"):
@@ -512,8 +517,28 @@ def raw_view(pipeline, feature_names=None):
         raise _with_advice(error, pipeline) from None
     if feature_names is None:
         feature_names = fit_names if steps or text_steps else fitted_names(model)
+    is_default = feature_names is fit_names
     names = check_feature_names(feature_names, n_raw)
-    return RawView(model, steps, columns, names, fit_names, text_steps, pipeline)
+    view = RawView(model, steps, columns, names, fit_names, text_steps, pipeline)
+    if is_default:
+        pipeline._raw_view = tree, view
+    return view
+
+
+def reads_once(function):
+    """Decorate a function of a model and of rows X so that a pipeline reads a raw table once."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def run(*values, **options):
+        given = signature.bind(*values, **options).arguments
+        model, X = next(iter(given.values())), given.get("X")
+        first = model.steps[0][1] if isinstance(model, Pipeline) else None
+        is_read = isinstance(first, TableReader) and hasattr(X, "columns")
+        with first.reading_once(X) if is_read else nullcontext():
+            return function(*values, **options)
+
+    return run
 
 
 def _with_advice(error, pipeline):

@@ -9,7 +9,7 @@ from string import Template
 import numpy as np
 
 from ..columns.names import printable
-from ..columns.view import shown
+from ..columns.view import reads_once, shown
 from ..description import describe
 from ..export.format import minus_signs
 from ..inspection.rows import Rows
@@ -44,6 +44,7 @@ _FRAME = (
 )
 
 
+@reads_once
 def to_html(
     models,
     path=None,

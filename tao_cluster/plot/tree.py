@@ -12,7 +12,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from ..columns.names import AS_THEY_ARE, MARK, Abbreviation, Indicator, Numbered, printable_lines
-from ..columns.view import one_row, shown
+from ..columns.view import one_row, reads_once, shown
 from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
@@ -40,6 +40,7 @@ _MOST_TRIED = 20  # forms that are drawn to find the smallest size at which a tr
 _COLUMN, _PAGE, _LARGEST = 1.2, 9.0, {"space": 0.6, "gap": 0.7}
 
 
+@reads_once
 def plot_tree(
     tree,
     X=None,

@@ -26,7 +26,7 @@ def rows(tmp_path, monkeypatch):
     kind = rng.integers(0, 3, 900)
     frame = pd.DataFrame(
         {
-            "number": np.arange(5, 905),
+            "number": np.arange(1, 901),
             "tag": [f"bird {i:03}" for i in range(900)],
             "bill": (38 + 6 * (kind > 0) + rng.normal(0, 1.5, 900)).astype(np.float32),
             "mass": (3.7 + 1.3 * (kind == 2) + rng.normal(0, 0.2, 900)).astype(np.float32),
