@@ -146,7 +146,8 @@ class Constraints(Part):
         """
         names = display_names(given)
         default = [str(j) for j in range(X.shape[1])] if names is None else names
-        owners, sources = getattr(given, "attrs", {}).get("raw_columns", (default, None))
+        owners = getattr(given, "attrs", {}).get("raw_columns", default)
+        sources = getattr(owners, "columns", None)
         users = list(dict.fromkeys(owners))
         group = np.array([users.index(owner) for owner in owners], dtype=np.intp)
         place = partial(_place, users)

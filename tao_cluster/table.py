@@ -32,7 +32,7 @@ from .columns.schema import (
     SchemaError,
     check_doubts,
 )
-from .columns.steps import columns_of, raw_input
+from .columns.steps import Column, Source, through
 from .columns.table_reader import TableReader, output_name
 from .columns.view import raw_view
 from .estimator import TAOClustering
@@ -238,13 +238,15 @@ class TablePipeline(Pipeline):
         """The decisions as a DataFrame with one row per column of the raw table."""
         return self.schema_.table
 
-    def _fit(self, X, y=None, *args, **options):
-        """Fit all steps but the last, which learns the raw column behind each feature."""
-        given = {name.rpartition("__")[2]: value for name, value in options["raw_params"].items()}
-        check_aligned(X, y=y, **given)
-        Z = super()._fit(X, y, *args, **options)
-        has_rules = getattr(self.steps[-1][1], "constraints", None) is not None
-        return with_raw_columns(self.steps[:-1], Z) if has_rules else Z
+    def fit(self, X, y=None, **parameters):
+        """Fit all steps; see :class:`sklearn.pipeline.Pipeline`."""
+        _check_rows(X, y, parameters)
+        return super().fit(X, y, **parameters)
+
+    def fit_predict(self, X, y=None, **parameters):
+        """Fit all steps, and return the cluster of each row; see :meth:`fit`."""
+        _check_rows(X, y, parameters)
+        return super().fit_predict(X, y, **parameters)
 
     def predict(self, X, **parameters):
         """Return the cluster of each row: array of shape (n,).
@@ -279,25 +281,62 @@ class TablePipeline(Pipeline):
         return raw_view(self).encoded(self.steps[0][1].checked(X))
 
 
-def with_raw_columns(steps, Z):
-    """Return a DataFrame from fitted steps with the raw column behind each feature as attribute.
+def _check_rows(X, y, parameters):
+    """Raise a ValueError if labels or weights have another index than the rows."""
+    given = {name.rpartition("__")[2]: value for name, value in parameters.items()}
+    check_aligned(X, y=y, **given)
 
-    Constraints of an estimator that is fitted to it then refer to the raw columns.
+
+class TableEncoder(ColumnTransformer):
+    """A ColumnTransformer whose output knows the raw column behind each of its columns.
+
+    Constraints of an estimator that is fitted to the output refer to these raw columns.
+
+    Parameters
+    ----------
+    transformers : list of (str, transformer, list of str)
+    transformer_weights : dict of float
+    outputs : list of (str, str, Reader)
+        Name, raw column and reader of each input column; see ``TableReader.outputs``.
     """
-    n_raw, names = raw_input(steps)
-    columns = columns_of(steps, n_raw)
-    Z.attrs["raw_columns"] = [names[column.source.column] for column in columns], columns
-    return Z
+
+    def __init__(self, transformers, *, transformer_weights=None, outputs=()):
+        super().__init__(
+            transformers,
+            transformer_weights=transformer_weights,
+            verbose_feature_names_out=False,
+        )
+        self.outputs = outputs
+
+    def fit_transform(self, X, y=None, **parameters):
+        """Fit the transformers, and return the transformed table."""
+        return self._with_owners(super().fit_transform(X, y, **parameters))
+
+    def transform(self, X, **parameters):
+        """Return the transformed table."""
+        return self._with_owners(super().transform(X, **parameters))
+
+    def _with_owners(self, Z):
+        of_input = {name: (raw, reader) for name, raw, reader in self.outputs}
+        inputs = [of_input[name] for name in self.feature_names_in_]
+        columns = [Column(Source(j, reader=reader)) for j, (_, reader) in enumerate(inputs)]
+        columns = through(self, columns, "encode")
+        Z.attrs["raw_columns"] = Owners([inputs[c.source.column][0] for c in columns])
+        Z.attrs["raw_columns"].columns = columns
+        return Z
+
+
+class Owners(list):
+    """Names of the raw columns of features; its attribute `columns` has the features as Column."""
 
 
 def passed_on(pipeline, X, *, fits=False):
     """Return what the first steps of a pipeline, which are fitted here or before, pass to its last.
 
-    Constraints of the last step then refer to raw columns; see :func:`with_raw_columns`.
+    Constraints of the last step then refer to raw columns; see :class:`TableEncoder`.
     """
     first = pipeline[:-1]
-    Z = first.fit_transform(X) if fits else first.transform(X)
-    return with_raw_columns(pipeline.steps[:-1], Z) if isinstance(pipeline, TablePipeline) else Z
+    return first.fit_transform(X) if fits else first.transform(X)
 
 
 def decided_again(pipeline, df):
@@ -376,10 +415,14 @@ def _encoder(decisions, missing, standardize, max_levels, category_weight):
         ("missing", MissingIndicator(features="all"), gaps if missing == "indicator" else []),
         ("levels", encode, levels),
     ]
-    return ColumnTransformer(
+    return TableEncoder(
         [step for step in steps if step[2]],
         transformer_weights={"levels": category_weight / math.sqrt(2), "missing": category_weight},
-        verbose_feature_names_out=False,
+        outputs=[
+            (output_name(d.column, reader), d.column, reader)
+            for d in decisions
+            for reader in d.readers
+        ],
     ).set_output(transform="pandas")
 
 

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import rest_in_sweeps
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 import greedy
@@ -290,3 +292,12 @@ def test_columns_in_their_own_units_have_steps(values):
     X = np.repeat(values, 10)[:, None] + np.zeros((10 * len(values), 2))
     model = TAOClustering(2, split="axis", constraints=Constraints(steps={0: 1}), random_state=0)
     assert model.fit(X).tree_.threshold[0] % 1 == 0
+
+
+def test_a_plain_pipeline_of_the_same_steps_keeps_constraints_on_raw_columns():
+    X = table(0)
+    limits = Constraints(first="age", steps={"age": 5}, not_tested=["plan"])
+    pipeline = table_pipeline(X, 3, split="axis", constraints=limits, random_state=0)
+    plain = Pipeline(clone(pipeline).steps).fit(X)
+    assert raw_view(plain).tree_ == raw_view(pipeline.fit(X)).tree_
+    np.testing.assert_array_equal(plain[-1].labels_, pipeline.predict(X))

@@ -125,7 +125,7 @@ def test_each_kind_of_column_has_its_decision(values, kind, done):
         (["24:00", "09:30", "17:45"] * 80,
          {"kind": "time", "format": "%H:%M", "missing": ["24:00"]}, {"use": False}),
         ([*["1", "2"] * 119, "twelve", "3"], {"kind": "number", "missing": ["twelve"]}, None),
-        ([f"{j % 40} kg" if j % 3 else f"{j} lb" for j in range(N)], {"use": False}, {"use": False}),
+        ([f"{j} {'kg' if j % 3 else 'lb'}" for j in range(N)], {"use": False}, {"use": False}),
     ],
 )  # fmt: skip
 def test_columns_in_doubt_are_asked_about_and_the_answers_work(values, answer, careful):

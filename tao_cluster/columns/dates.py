@@ -321,7 +321,7 @@ def possible_forms(texts):
     ----------
     texts : Series of str without white space around them
     """
-    forms = dict.fromkeys(form for text in texts.iloc[:_SAMPLE] for form in _forms_of(text))
+    forms = dict.fromkeys(form for text in texts.iloc[:_SAMPLE] for form in forms_of(text))
     found = {}
     for form in forms:
         seconds = Date(form=form)._seconds(texts)
@@ -334,7 +334,7 @@ def possible_forms(texts):
     ]
 
 
-def _forms_of(text):
+def forms_of(text):
     """Return the formats by which a string may be a date or a time of day: list of str or None."""
     clock = re.search(_CLOCK, text)
     day, form = text, ""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype, is_numeric_dtype
 
-from .dates import Date, Duration, is_dates, possible_forms
+from .dates import Date, Duration, forms_of, is_dates, possible_forms
 from .readers import (
     WHITE_SPACE,
     Level,
@@ -46,6 +46,7 @@ _DATES_AS_INTEGERS = {
     "excel": (29_221, 51_136),  # 1980 to 2040
     "unix": (631_152_000, 2_208_988_800),  # 1990 to 2040
 }
+_MILLISECONDS = (631_152_000_000, 2_208_988_800_000)
 # Strings that look like dates or times of day, whether or not they can be read.
 _YEAR, _WORD, _GAP = r"[12]\d{3}", r"[^\W\d_]{3,}\.?", r"[-/., ]{1,2}(?:de |of )?"
 _LIKE_DATES = re.compile(
@@ -235,7 +236,7 @@ def _numeric(name, cells, reader, options, is_forced):
     return {"kind": "number", "done": "number", "readers": (reader,), "why": why, "doubt": doubt}
 
 
-def _of_integers(name, cells, numbers, options, is_forced):
+def _of_integers(name, cells, numbers, options, is_forced):  # noqa: PLR0911, one per meaning
     """Return the decision about integers that may be names, codes or dates; None for numbers."""
     low, high, n_rows = numbers.min(), numbers.max(), len(numbers)
     kinds = cells.drop_duplicates()
@@ -250,6 +251,9 @@ def _of_integers(name, cells, numbers, options, is_forced):
             answers = {"kind": "date", "format": form}, *reversed(answers)
             text = f"are integers such as {shown} dates or numbers?"
             return _asked(name, "date", "dates or numbers", answers, _LEFT_OUT, text)
+    if _MILLISECONDS[0] <= low and high <= _MILLISECONDS[1]:
+        text = f"are integers such as {shown} numbers? Divide milliseconds since 1970 by 1000."
+        return _asked(name, "number", "milliseconds or numbers", answers[::-1], _LEFT_OUT, text)
     if not is_forced and np.median(np.abs(numbers)) > _EXACT_INTEGERS:
         return _codes_or_numbers(name, cells, len(kinds), options)
     is_dense = len(kinds) == n_rows >= 10 and high - low < 1.5 * n_rows
@@ -434,7 +438,15 @@ def _of_mixed(name, texts, counts, options):
 
 def _look_like_dates(texts):
     """Return "date" for strings that look like dates or times of day, else NaN: Series."""
-    return texts.map(lambda text: "date" if _LIKE_DATES.fullmatch(text) else np.nan).astype(object)
+    found = [
+        "date" if _LIKE_DATES.fullmatch(text) or _has_month_or_time(text) else np.nan
+        for text in texts
+    ]
+    return pd.Series(found, index=texts.index, dtype=object)
+
+
+def _has_month_or_time(text):
+    return any(form is None or re.search("%[bBHI]", form) for form in forms_of(text))
 
 
 def _date_entry(form):

@@ -358,6 +358,7 @@ def doubtful_number(cells, decimal=".", thousands="", unit=""):
         Text before and behind the numbers. A dollar or pound sign says that a comma separates
         thousands.
     """
+    cells = cells.to_numpy(dtype=object)  # strings of Arrow are slow to iterate
     text = "\n".join(cells)
     if not unit and _LIKE_CODES.search(text):
         return "codes"

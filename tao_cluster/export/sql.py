@@ -69,7 +69,8 @@ def to_sql(tree, columns=None, *, table=None, dialect="sqlite", names=True):
         If the name of a tested column is empty, belongs to a second column, or differs from
         another name only by case, which most databases ignore; if a name, category or label has
         a character that SQL cannot hold (NUL, or half of a surrogate pair); if the dialect is
-        unknown, or has no function that a tested date needs.
+        unknown; if a string must be read as a number or date, or a date be computed with, in
+        another dialect than those of SQLite, DuckDB, PostgreSQL and MySQL.
 
     Notes
     -----
@@ -78,8 +79,9 @@ def to_sql(tree, columns=None, *, table=None, dialect="sqlite", names=True):
       `predict`. This is tested with SQLite, DuckDB, PostgreSQL and MariaDB. Where 14 digits of the
       threshold of one feature separate the fitted rows alike, the others are left out.
     - Columns must have the types of the table of the fit, such as numbers and ``BOOLEAN``. In
-      SQLite and DuckDB they can also be strings, as the import of a csv file makes them. Dates
-      and times of day that were strings may be of the types ``DATE``, ``TIMESTAMP`` and ``TIME``.
+      SQLite and DuckDB they can also be strings, as the import of a csv file makes them. Dates of
+      ISO 8601 and times of day such as 14:30 that were strings may be of the types ``DATE``,
+      ``TIMESTAMP`` and ``TIME``.
     - Dates with a time zone must be of the type ``TIMESTAMP WITH TIME ZONE`` (``TIMESTAMP`` in
       MySQL), or strings with an offset. The time zone of the session does not matter. MySQL needs
       its tables of time zones for parts of dates in a zone such as "Europe/Berlin".

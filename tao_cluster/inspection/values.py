@@ -1,7 +1,7 @@
 """Values of the columns of any table, and their means in groups of rows."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -296,7 +296,8 @@ def _reader_of(column, name):
     """Return the reader of a raw column, or None if it is left out: names, lists, ..."""
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         return Number()
-    try:
-        return next(iter(decide(column, name, _OPTIONS).readers), None)
-    except ValueError:  # it can be read in several ways
-        return None
+    found = decide(column, name, _OPTIONS)
+    if found.question:
+        answer = Schema.from_dict({"columns": {name: found.question.careful}})
+        found = decide(column, name, replace(_OPTIONS, schema=answer))
+    return next(iter(found.readers), None)

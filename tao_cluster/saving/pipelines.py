@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 import pandas as pd
-from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..columns import TableReader
 from ..columns.names import level_name
 from ..columns.schema import Schema
-from ..table import TablePipeline
+from ..table import TableEncoder, TablePipeline
 from .values import UnsavableError, from_json, to_json
 
 _STEPS = {
@@ -46,7 +45,7 @@ def to_document(pipeline):
     ValueError
         If the pipeline has other steps.
     """
-    kinds = [TableReader, ColumnTransformer]
+    kinds = [TableReader, TableEncoder]
     if len(pipeline) != 3 or [type(step) for _, step in pipeline.steps[:-1]] != kinds:
         names = ", ".join(type(step).__name__ for _, step in pipeline.steps)
         raise ValueError(f"{_ADVICE}, got one of the steps {names}.")
@@ -81,13 +80,13 @@ def from_document(data, model):
     reader.set_learned(
         n_missing, {name: own + rare for name, (own, rare) in learned["levels"].items()}
     )
-    encoder = ColumnTransformer(
+    encoder = TableEncoder(
         [
             (part["name"], _read_step(part["step"]), list(map(str, part["columns"])))
             for part in data["transformers"]
         ],
         transformer_weights={name: float(w) for name, w in data["weights"].items()},
-        verbose_feature_names_out=False,
+        outputs=reader.outputs(),
     ).set_output(transform="pandas")
     with np.errstate(all="ignore"):  # the means and scales of this fit are replaced below
         encoder.fit(_small_table(reader.get_feature_names_out(), learned))

@@ -77,7 +77,7 @@ def integers(rng):
     return rng.poisson(4, N) + 9 * rng.integers(0, 3, N)
 
 
-add("integers", one(lambda g: integers(g), lambda c: np.asarray(c, float)))
+add("integers", one(integers, lambda c: np.asarray(c, float)))
 add(
     "scientific",
     one(
@@ -274,10 +274,13 @@ for form in (
     "%d.%m.%Y %H:%M", "%Y-%m",
 ):  # fmt: skip
     add(f"date {form}", one(written(form), None, {"kind": "date", "format": form}))
+
+
+def early(rng):
+    return pd.DatetimeIndex([f"2023-{m:02d}-{d:02d}" for m, d in rng.integers(1, 13, (N, 2))])
+
+
 for form in ("%d/%m/%Y", "%m/%d/%Y"):
-    early = lambda g: pd.DatetimeIndex(
-        [f"2023-{m:02d}-{d:02d}" for m, d in g.integers(1, 13, (N, 2))]
-    )
     add(f"early days {form}", one(written(form, early), None, {"kind": "date", "format": form}))
 
 
@@ -373,10 +376,14 @@ def levels(*names):
 
 add("few levels", one(levels("north", "south", "it's", "Österreich"), None))
 add("truth", one(lambda g: (t := g.choice(["True", "False"], N), t == "True"), None))
-add("decomposed letters", one(
-    lambda g: (c := g.choice(["Ko\u0308ln", "K\u00f6ln", "Bonn"], N), [x.replace("o\u0308", "\u00f6") for x in c]),
-    None,
-))  # fmt: skip
+
+
+def decomposed(rng):
+    cells = rng.choice(["Ko\u0308ln", "K\u00f6ln", "Bonn"], N)
+    return cells, [cell.replace("o\u0308", "\u00f6") for cell in cells]
+
+
+add("decomposed letters", one(decomposed, None))
 
 
 @case
@@ -406,12 +413,19 @@ def two(rng, separator=","):
 
 for separator in (";", "\t", "|"):
     add(f"separator {separator!r}", lambda g, s=separator: Case(*two(g, s)))
+
+
+def encoded(encoding):
+    def make(rng):
+        text, truth = two(rng)
+        truth["kind"] = np.char.replace(truth["kind"], "north", "nörd")
+        return Case(text.replace("north", "nörd").encode(encoding), truth)
+
+    return make
+
+
 for encoding in ("utf-8-sig", "cp1252", "utf-16"):
-    add(
-        f"encoding {encoding}",
-        lambda g, e=encoding: Case((t := two(g))[0].replace("north", "nörd").encode(e),
-                                   {"size": t[1]["size"], "kind": np.char.replace(t[1]["kind"], "north", "nörd")}),
-    )  # fmt: skip
+    add(f"encoding {encoding}", encoded(encoding))
 
 
 @case

@@ -98,21 +98,21 @@ def numbers_of(column, reader):
     if isinstance(reader, Level):
         return values.map(lambda level: level, na_action="ignore")
     if getattr(reader, "first", None) and not reader.is_time:
-        return pd.Series([pd.Timestamp(reader.text(v)) if v == v else pd.NaT for v in values])
+        return pd.Series([pd.Timestamp(reader.text(v) or None) for v in values])
     return values
 
 
 def check(case, table, pipeline):
     """Each column has its numbers, levels or dates."""
     readers = pipeline.schema_.readers
-    for name, truth in case.truth.items():
-        if isinstance(truth, str) and truth == LEFT_OUT:
+    for name, meant in case.truth.items():
+        if isinstance(meant, str) and meant == LEFT_OUT:
             assert name not in readers
             continue
         reader = readers[name]
         is_time = getattr(reader, "is_time", False)
         found = numbers_of(table[name], reader)
-        truth = pd.Series(truth).reset_index(drop=True)
+        truth = pd.Series(meant).reset_index(drop=True)
         assert len(found) == len(truth)
         if isinstance(reader, Level):
             assert found.astype(str).tolist() == truth.astype(str).tolist()

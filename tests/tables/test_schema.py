@@ -241,7 +241,7 @@ def test_old_dates_and_dates_of_arrow_are_read():
 def test_one_cell_that_is_no_date_is_asked_about():
     days = pd.date_range("2020-01-01", periods=N).strftime("%d.%m.%Y").to_numpy(dtype=object)
     days[7] = "soon"
-    with pytest.raises(OpenQuestionsError, match="column 'day': .*'soon'") as found:
+    with pytest.raises(OpenQuestionsError, match=r"column 'day': .*'soon'") as found:
         table_pipeline(pd.DataFrame({"day": days, "x": numbers()}))
     answer = {"kind": "date", "format": "%d.%m.%Y", "missing": ["soon"]}
     assert found.value.questions[0].answers[0] == found.value.questions[0].careful == answer
