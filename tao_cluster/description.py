@@ -15,7 +15,8 @@ from scipy.optimize import linear_sum_assignment
 from ._utils.frames import check_aligned
 from .columns.names import Indicator, check_feature_names, printable, printable_names
 from .columns.steps import UnsupportedStepError
-from .columns.view import RawView, flat_steps, output_names, reads_once, shown, transformed
+from .columns.table_reader import reads_once
+from .columns.view import RawView, flat_steps, output_names, shown, transformed
 from .explanations.path import MAX_TERMS, list_html
 from .export.digits import sum_texts
 from .export.format import percent_text, shown_bounds, terms_text, tested_name

@@ -76,6 +76,20 @@ class OpenQuestionsError(SchemaError):
     Parameters
     ----------
     questions : sequence of Question
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tao_cluster import OpenQuestionsError, table_pipeline
+    >>> table = pd.DataFrame({"price": ["980", "1.250", "15.300"] * 9, "size": range(5, 32)})
+    >>> try:
+    ...     table_pipeline(table, schema={"size": {"kind": "number"}})
+    ... except OpenQuestionsError as error:
+    ...     print(error.questions[0])
+    column 'price': does '.' in '1.250' separate thousands or decimals?
+        "price": {"kind": "number", "thousands": "."}
+        "price": {"kind": "number", "decimal": "."}
+        "price": {"use": false}
     """
 
     def __init__(self, questions):

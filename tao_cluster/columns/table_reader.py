@@ -1,11 +1,14 @@
 """The first step of a pipeline for raw tables: it reads the cells of each column."""
 
 import contextlib
+import functools
+import inspect
 import math
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import as_pandas, display_names
@@ -252,6 +255,22 @@ class TableReader(TransformerMixin, BaseEstimator):
         if not known:
             return column
         return cells.astype(object).map(lambda cell: known.get(cell, cell), na_action="ignore")
+
+
+def reads_once(function):
+    """Decorate a function of a model and of rows X so that a pipeline reads a raw table once."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def run(*values, **options):
+        given = signature.bind(*values, **options).arguments
+        model, X = next(iter(given.values())), given.get("X")
+        first = model.steps[0][1] if isinstance(model, Pipeline) else None
+        is_read = isinstance(first, TableReader) and hasattr(X, "columns")
+        with first.reading_once(X) if is_read else contextlib.nullcontext():
+            return function(*values, **options)
+
+    return run
 
 
 def _by_value(levels):

@@ -1,10 +1,8 @@
 """View of a fitted pipeline as a fitted model of its raw columns, and checks of raw rows."""
 
-import inspect
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -523,22 +521,6 @@ def raw_view(pipeline, feature_names=None):
     if is_default:
         pipeline._raw_view = tree, view
     return view
-
-
-def reads_once(function):
-    """Decorate a function of a model and of rows X so that a pipeline reads a raw table once."""
-    signature = inspect.signature(function)
-
-    @wraps(function)
-    def run(*values, **options):
-        given = signature.bind(*values, **options).arguments
-        model, X = next(iter(given.values())), given.get("X")
-        first = model.steps[0][1] if isinstance(model, Pipeline) else None
-        is_read = isinstance(first, TableReader) and hasattr(X, "columns")
-        with first.reading_once(X) if is_read else nullcontext():
-            return function(*values, **options)
-
-    return run
 
 
 def _with_advice(error, pipeline):

@@ -9,7 +9,8 @@ from string import Template
 import numpy as np
 
 from ..columns.names import printable
-from ..columns.view import reads_once, shown
+from ..columns.table_reader import reads_once
+from ..columns.view import shown
 from ..description import describe
 from ..export.format import minus_signs
 from ..inspection.rows import Rows

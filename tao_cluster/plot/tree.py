@@ -12,7 +12,8 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from ..columns.names import AS_THEY_ARE, MARK, Abbreviation, Indicator, Numbered, printable_lines
-from ..columns.view import one_row, reads_once, shown
+from ..columns.table_reader import reads_once
+from ..columns.view import one_row, shown
 from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
