@@ -303,10 +303,12 @@ def _check_form(form):
     parts = "".join(dict(zip("YbBI", "ymmH", strict=True)).get(c[1], c[1]) for c in codes)
     has_date, has_time = {*"ym"} <= {*parts}, "H" in parts
     is_twice = len({*parts}) < len(parts)
-    is_half = ("%I" in codes) != ("%p" in codes) or ({*"ymd"} & {*parts} and not has_date)
+    is_half = ("%I" in form.partition("%p")[0]) != ("%p" in codes) or (
+        {*"ymd"} & {*parts} and not has_date
+    )
     if is_twice or is_half or not (has_date or has_time) or ({*"MS"} & {*parts} and not has_time):
         raise ValueError(
-            f"the format {form!r} needs a year and a month, or an hour (%H, or %I with %p), each "
+            f"the format {form!r} needs a year and a month, or an hour (%H, or %I and then %p), each "
             "of them once."
         )
 

@@ -399,6 +399,8 @@ def _parsed(reader, cell, dialect):
         text = exp.func("CONCAT", exp.Literal.string(day), text)
         form = ("%Y-%m-%d " if reader.is_time else "%d ") + form
     has_time = re.search("%[HI]", form)
+    if kind == "postgres":  # letters are patterns unless they are quoted
+        form = re.sub("%.|[^\\W0-9_]+", lambda part: _in_postgres(part[0]), form)
     found = (exp.StrToTime if has_time else exp.StrToDate)(
         this=text, format=exp.Literal.string(form)
     )
@@ -406,6 +408,13 @@ def _parsed(reader, cell, dialect):
     if "%y" in form and kind != "duckdb":
         found = template(_CENTURY, dialect, x=found)
     return found
+
+
+def _in_postgres(part):
+    """Return a directive, or a word between directives, of a format in PostgreSQL."""
+    if part == "%p":  # sqlglot does not know it
+        return "PM"
+    return part if part.startswith("%") else f'"{part}"'
 
 
 def _parsed_in_sqlite(form, cell):

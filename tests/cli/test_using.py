@@ -153,7 +153,7 @@ def test_sql_and_predict_tell_the_same(birds):
         query = f"SELECT {Path('tree.sql').read_text(encoding='utf-8')} FROM birds ORDER BY rowid"  # noqa: S608
         found = [cluster for (cluster,) in database.execute(query)]
     np.testing.assert_array_equal(found, labels)
-    run("export", "birds_tree", "--format", "sql", "--dialect", "bigquery", "--out", "tree2.sql")
+    run("export", "birds_tree", "--format", "sql", "--dialect", "mysql", "--out", "tree2.sql")
     assert "`" in Path("tree2.sql").read_text(encoding="utf-8")
 
 

@@ -170,7 +170,19 @@ def test_every_allowed_format_is_read_written_and_computed_by_sql(form):
 
 
 @pytest.mark.parametrize(
-    "form", ["%Y", "%I:%M", "%H:%M %p", "%a %d %m %Y", "%f %H", "%W %Y", "%-d.%m.%Y", "%d %Y", "x"]
+    "form",
+    [
+        "%Y",
+        "%I:%M",
+        "%H:%M %p",
+        "%a %d %m %Y",
+        "%f %H",
+        "%W %Y",
+        "%-d.%m.%Y",
+        "%d %Y",
+        "%p %I",
+        "x",
+    ],
 )
 def test_other_formats_are_not_allowed(form):
     with pytest.raises(ValueError, match="the format"):

@@ -173,6 +173,8 @@ def dates_of_a_form(rng, n, name):
                 "%d-%m-%Y",
                 "%m/%d/%y",
                 "%d %B %Y %I:%M %p",
+                "%Y-%m-%dT%H:%M",
+                "%d.%m.%Y, %H:%M Uhr",
             ]
         )
     )
