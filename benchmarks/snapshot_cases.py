@@ -231,7 +231,7 @@ for _name in ("digits", "weights", "sparse", "embedding"):
 
 def _pipeline(name, n_clusters, **options):
     X = rows(name)["X"]
-    return tao.table_pipeline(X, n_clusters, random_state=0, **options).fit(X)
+    return tao.table_pipeline(X, n_clusters, random_state=0, doubts="warn", **options).fit(X)
 
 
 # A model by its name: the name of its rows, and a function that fits it.

@@ -363,3 +363,10 @@ def test_the_pipeline_is_an_ordinary_one():
     assert pipeline[0].usable_rows(gap).sum() == N - 1
     with pytest.raises(ValueError, match=r"column 'age' has 1 missing values, but had none in"):
         pipeline[:-1].transform(gap)
+
+
+def test_a_date_of_the_schema_has_the_chosen_parts():
+    table = pd.DataFrame({"day": ["31.01.2020", "05.07.2021", "11.12.2021"] * 30})
+    answer = {"day": {"kind": "date", "format": "%d.%m.%Y"}}
+    rows = table_pipeline(table, schema=answer, date_parts=["month"])[0].fit_transform(table)
+    assert rows["day month"].tolist() == [1, 7, 12] * 30

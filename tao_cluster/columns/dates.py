@@ -308,8 +308,8 @@ def _check_form(form):
     )
     if is_twice or is_half or not (has_date or has_time) or ({*"MS"} & {*parts} and not has_time):
         raise ValueError(
-            f"the format {form!r} needs a year and a month, or an hour (%H, or %I and then %p), each "
-            "of them once."
+            f"the format {form!r} needs a year and a month, or an hour (%H, or %I and "
+            "then %p), each of them once."
         )
 
 

@@ -166,7 +166,10 @@ def _of_schema(given, column, cells, words, options):
         if first.first == Date.first:
             first.read(column)  # raises at a wrong cell
             first = first.starting_at(cells)
-        readers = tuple(replace(first, part=reader.part) for reader in readers)
+        parts = [reader.part for reader in readers[1:]]
+        if not (parts or first.is_time):
+            parts = options.date_parts
+        readers = tuple(replace(first, part=part) for part in (first.part, *parts))
     done = "number" if given.kind == "number" else first.unit
     return {"kind": given.kind, "done": done, "why": given.why, "readers": readers}
 

@@ -98,7 +98,13 @@ MODELS = {
     "axis": TAOClustering(5, split="axis", max_leaves=9, random_state=0),
     "greedy": ExKMC(5, max_leaves=9, random_state=0),
 }
+BORN = {"born": {"kind": "date", "format": "%d.%m.%Y"}}
 OPTIONS = {
-    "table": {"date_parts": ["month", "weekday", "hour"], "max_levels": 4},
-    "indicators": {"missing": "indicator", "category_weight": 2.0, "categorical": ["code"]},
+    "table": {"date_parts": ["month", "weekday", "hour"], "max_levels": 4, "schema": BORN},
+    "indicators": {
+        "missing": "indicator",
+        "category_weight": 2.0,
+        "categorical": ["code"],
+        "schema": BORN,
+    },
 }
