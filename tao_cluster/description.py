@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
+from ._utils.warnings import numpy_errors
 from .columns.names import Indicator, check_feature_names, printable, printable_names
 from .columns.steps import UnsupportedStepError
 from .columns.view import RawView, flat_steps, output_names, shown, transformed
@@ -49,6 +50,7 @@ _HONEST = (
 )
 
 
+@numpy_errors()
 def describe(
     model, X, *, rows="rows", feature_names=None, sample_weight=None, embedding=None, y=None
 ):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from ._utils.frames import as_pandas, display_names
 from ._utils.matrices import check_rows
-from ._utils.warnings import listed
+from ._utils.warnings import listed, numpy_errors
 from .columns.steps import UnsupportedStepError
 from .columns.table_reader import output_name
 from .columns.view import RawView, flat_steps, numbers_of, shown, transformed
@@ -114,6 +114,7 @@ class Monitor:
         yield "Tests", self.tests
 
 
+@numpy_errors()
 def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     """Compare the rows of two months by a fitted model, and report whether a refit is necessary.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._utils.matrices import check_kind, check_rows, ranges
-from ._utils.warnings import listed
+from ._utils.warnings import listed, numpy_errors
 from .columns.names import levels_of, printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
@@ -30,6 +30,7 @@ _KNOWN = ("split_stds_", "split_sides_", "_column_range")
 MOST_DECIMALS = 6  # values with more decimals count as continuous
 
 
+@numpy_errors()
 def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
     """Return all facts about a tree that displays show, as dicts, lists, numbers and strings.
 

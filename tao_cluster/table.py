@@ -18,7 +18,7 @@ from ._utils.frames import (
     display_name,
     display_names,
 )
-from ._utils.warnings import listed, warn
+from ._utils.warnings import listed, numpy_errors, warn
 from .columns.dates import PARTS
 from .columns.decide import Options, decide
 from .columns.names import level_name
@@ -225,6 +225,7 @@ class TablePipeline(Pipeline):
         """The decisions as a DataFrame with one row per column of the raw table."""
         return self.schema_.table
 
+    @numpy_errors()
     def _fit(self, *args, **options):
         """Fit all steps but the last, which learns the raw column behind each feature."""
         Z = super()._fit(*args, **options)

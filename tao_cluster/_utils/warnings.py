@@ -1,8 +1,10 @@
 """Warnings that point to the line of code of the user, and lists of names for messages."""
 
+import contextlib
 import sys
 import warnings
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 # Stack frames of these packages are skipped to find the user's line. contextlib is one of them,
@@ -29,6 +31,17 @@ def warn(message, category=UserWarning):
     while frame.f_back is not None and _package_of(frame) in _INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextlib.contextmanager
+def numpy_errors():
+    """Return a context, also a decorator, in which floating-point errors only warn.
+
+    These are numpy's defaults. Functions that users call have this context, so that no setting of
+    `np.seterr` lets them fail where a tiny number is rounded to zero.
+    """
+    with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
+        yield
 
 
 def _package_of(frame):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._utils.optional import import_optional
-from .._utils.warnings import warn
+from .._utils.warnings import numpy_errors, warn
 from ..columns.names import Indicator, Numeric
 from ..columns.view import shown
 from ..report import cluster_numbers
@@ -17,6 +17,7 @@ _FLOAT32 = 2.0**-24  # largest relative error of a number that is rounded to flo
 _IR_VERSION = 8  # file format of the first ONNX release with opset 17: old runtimes read it
 
 
+@numpy_errors()
 def to_onnx(tree, *, dtype="auto"):
     """Return the tree as an ONNX model that predicts the clusters of batches of rows.
 

@@ -8,6 +8,7 @@ from string import Template
 
 import numpy as np
 
+from .._utils.warnings import numpy_errors
 from ..columns.names import printable
 from ..columns.view import shown
 from ..description import describe
@@ -44,6 +45,7 @@ _FRAME = (
 )
 
 
+@numpy_errors()
 def to_html(
     models,
     path=None,

@@ -12,6 +12,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from sklearn.utils.validation import _num_samples
 
+from .._utils.warnings import numpy_errors
 from ..columns.names import AS_THEY_ARE, MARK, Abbreviation, Indicator, Numbered, printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import cut_word, edge_signs
@@ -41,6 +42,7 @@ _MOST_TRIED = 20  # forms that are drawn to find the smallest size at which a tr
 _COLUMN, _PAGE, _LARGEST = 1.2, 9.0, {"space": 0.6, "gap": 0.7}
 
 
+@numpy_errors()
 def plot_tree(
     tree,
     X=None,
