@@ -109,7 +109,7 @@ class _Dendrogram:
         clusters = [part["name"] for part in facts["clusters"]]
         self.abbreviate = abbreviation_of(self.tree, names)
         known = (clusters, self.abbreviate)
-        mass = check_weight(weight, len(labels))
+        mass = check_weight(weight, labels)
         self.mass = np.bincount(labels, mass, k)
         rows, self.image, columns = None, None, [[] for _ in range(k)]
         if image_shape is not None:
