@@ -1,5 +1,6 @@
 """Colours of clusters, methods and signed weights, used by pictures and the page."""
 
+import functools
 import itertools
 import re
 from typing import NamedTuple
@@ -69,8 +70,6 @@ _OTHER_LOOKS = (
 )
 _EQUAL_CONTRAST = 0.05 * (21**0.5 - 1)  # luminance with equal contrast to black and to white
 
-_LINE_LUMINANCE = 1.05 / 2 - 0.05  # with a contrast of 2 to white
-
 
 def cluster_color(label, name=None):
     """Return the colour of a cluster as (red, green, blue), each from 0 to 1.
@@ -115,8 +114,30 @@ def tint(color, share):
 
 def line_color(color):
     """Return a colour for lines, frames and dots on white: darker if its contrast is below 2."""
-    share = (_LINE_LUMINANCE / max(luminance(color), _LINE_LUMINANCE)) ** 0.5
-    return tuple(share * value for value in color)
+    return readable(color, (1.0, 1.0, 1.0), 2.0)
+
+
+@functools.lru_cache(4096)
+def readable(color, ground, least):
+    """Return a colour with at least a contrast to a ground, mixed with black or white if necessary.
+
+    Parameters
+    ----------
+    color, ground : (red, green, blue), each from 0 to 1
+    least : float, at most 4.58, which either black or white has on every ground
+    """
+    end = float(text_color(ground) == "white")
+    for share in np.linspace(0.0, 1.0, 51).tolist():
+        mixed = tuple(value + share * (end - value) for value in color)
+        if contrast(mixed, ground) >= least:
+            break
+    return mixed
+
+
+def contrast(a, b):
+    """Return the contrast of two colours, from 1 to 21, as WCAG 2.2 defines it."""
+    dark, light = sorted([luminance(a), luminance(b)])
+    return (light + 0.05) / (dark + 0.05)
 
 
 def method_look(title):

@@ -1,0 +1,180 @@
+"""Contrast of every kind of picture, measured from the pixels behind its texts, in several styles."""
+
+import warnings
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from conftest import rest_in_sweeps
+from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.patches import FancyBboxPatch, PathPatch, StepPatch
+from matplotlib.text import Text
+from sight import linear
+from sklearn.datasets import load_wine
+
+from greedy import IMM
+from tao_cluster import (
+    TAOClustering,
+    choose_n_clusters,
+    compare,
+    describe,
+    monitor,
+    nested,
+    stability,
+    tao_path,
+)
+from tao_cluster.explanations import explain
+from tao_cluster.plot import (
+    plot_history,
+    plot_path,
+    plot_regions,
+    plot_test,
+    plot_tests,
+    plot_tradeoff,
+    plot_tree,
+)
+
+STYLES = {
+    "default": {},
+    "dark": "dark_background",
+    "seaborn": "seaborn-v0_8-darkgrid",
+    "grayscale": "grayscale",
+    "solarized": "Solarize_Light2",
+    "blue": {"figure.facecolor": "#1f77b4", "axes.facecolor": "#1f77b4"},
+    "beige": {"figure.facecolor": "#f5deb3", "axes.facecolor": "#faf0e6"},
+    "transparent on a dark page": {"figure.facecolor": "none", "axes.facecolor": "none"}
+    | dict.fromkeys(["text.color", "axes.labelcolor", "xtick.color", "ytick.color"], "white"),
+}
+TEXT, MARK = 4.5, 3.0  # least contrasts of WCAG 2.2
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def every_kind():
+    """A function (**options) per kind of picture, by name."""
+    wine = load_wine(as_frame=True)
+    X = wine.data.iloc[:, :6].rename(columns={"alcalinity_of_ash": "alcalinity of the ash"})
+    fit = {"standardize": True, "random_state": 0}
+    axis = TAOClustering(4, split="axis", max_leaves=4, **fit).fit(X)
+    oblique = TAOClustering(4, max_parameters=24, **fit).fit(X)
+    axis.name_clusters({0: "Light wines"})
+    plane = IMM(3, random_state=0).fit(X.iloc[:, :2])
+    image = {"image_shape": (2, 3)}
+    fits = compare(X, 3, ["tao", "exkmc", "imm", "cart", "kauri"], random_state=0)
+    path = tao_path(X, 3, [0.1, 1.0, 10.0], depth=2, random_state=0)
+    panels = {"panels": ("mask", "centers", "history"), **image}
+    shown = {"y": wine.target, "class_names": list(wine.target_names)}
+    return {
+        "bars": lambda **o: plot_tree(axis, X, **shown, **o),
+        "oblique": lambda **o: plot_tree(oblique, X, highlight=0, **o),
+        "words": lambda **o: plot_tree(oblique, X, nodes="words", **o),
+        "image": lambda **o: plot_tree(oblique, X, **image, **o),
+        "panels": lambda **o: plot_tree(oblique, X, **panels, **o),
+        "projection": lambda **o: plot_tree(oblique, X, nodes="projection", **o),
+        "subtrees": lambda **o: plot_tree(axis, X, max_depth=1, **o),
+        "test of one column": lambda **o: plot_test(axis, 0, X, **o),
+        "tests": lambda **o: plot_tests(oblique, X, **o),
+        "cards": lambda **o: describe(axis, X).plot(**o),
+        "path": lambda **o: plot_path(path, **o),
+        "trade-off": lambda **o: plot_tradeoff([axis, oblique, *path], **o),
+        "comparison": lambda **o: fits.plot(**o),
+        "history": lambda **o: plot_history(oblique, **o),
+        "nested": lambda **o: nested(axis, X).plot(**o),
+        "nested images": lambda **o: nested(axis, X).plot(**image, **o),
+        "months": lambda **o: monitor(axis, X[::2], X[1::2] * 1.2).plot(**o),
+        "number of clusters": choose_n_clusters(X, range(2, 5), random_state=0).plot,
+        "stability": stability(axis, X, n=2, random_state=0).plot,
+        "decision path": lambda **o: explain(oblique, X.iloc[[0]]).plot(**o),
+        "decision path of columns": lambda **o: explain(axis, X.iloc[[0]]).plot(**o),
+        "image path": lambda **o: explain(oblique, X.iloc[[0]]).plot(**image, **o),
+        "regions": lambda **o: plot_regions(plane, X.iloc[:, :2].to_numpy(), **o),
+    }
+
+
+def contrast(colors, ground):
+    """The contrasts of colours to a ground, as WCAG 2.2 defines them."""
+    a, b = (linear(np.asarray(c)[..., :3]) @ (0.2126, 0.7152, 0.0722) for c in (colors, ground))
+    return (np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05)
+
+
+def figure_of(drawn):
+    return drawn if hasattr(drawn, "savefig") else np.ravel(drawn)[0].figure
+
+
+def weak_texts(figure):
+    """The texts that cannot be read, with their contrast to the pixels behind them."""
+    texts = [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()]
+    figure.canvas.draw()
+    boxes = [np.round(t.get_window_extent().extents).astype(int) for t in texts]
+    for text in texts:
+        text.set_alpha(0.0)
+    figure.canvas.draw()
+    pixels = np.asarray(figure.canvas.buffer_rgba())[::-1]
+    page = 1.0 - is_light(mpl.rcParams["text.color"])  # behind a transparent figure
+    opacity = pixels[..., 3:] / 255
+    pixels = pixels[..., :3] / 255 * opacity + page * (1 - opacity)
+    for text, (left, low, right, high) in zip(texts, boxes, strict=True):
+        behind = pixels[max(low, 0) : high, max(left, 0) : right].reshape(-1, 3)
+        if len(behind):  # a line may pass behind a text
+            found = np.quantile(contrast(to_rgb(text.get_color()), behind), 0.2)
+            if found < TEXT - 0.02:
+                yield text.get_text(), text.get_color(), round(float(found), 2)
+
+
+def is_light(color):
+    return contrast(to_rgb(color), (0.0, 0.0, 0.0)) > contrast(to_rgb(color), (1.0, 1.0, 1.0))
+
+
+def weak_marks(figure):
+    """The lines, frames and markers that cannot be seen, with their contrast to the axes."""
+    grounds = [mpl.rcParams["text.color"], figure.get_facecolor()]
+    for ax in [*figure.axes, *(child for ax in figure.axes for child in ax.child_axes)]:
+        behind = np.where(is_light(grounds[0]), 0.0, 1.0) * np.ones(3)
+        for face in [grounds[1], *([ax.get_facecolor()] if ax.axison else [])]:
+            *rgb, alpha = to_rgba(face)
+            behind = alpha * np.array(rgb) + (1 - alpha) * behind
+        if ax.axison and (ax.images or ax.collections):
+            behind = np.ones(3)  # pale pixels
+        shown = [(line, [line.get_color(), line.get_markeredgecolor()]) for line in ax.lines]
+        kinds = (FancyBboxPatch, PathPatch, StepPatch)
+        patches = [p for p in ax.patches if isinstance(p, kinds)]
+        shown += [(p, [p.get_edgecolor(), p.get_facecolor()]) for p in patches]
+        for artist, colors in shown:
+            seen = [to_rgba(color) for color in colors if to_rgba(color)[3]]
+            found = max(contrast(color, behind) for color in seen)
+            if found < MARK - 0.02:
+                yield artist, seen, round(float(found), 2)
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of fits to few rows
+        return every_kind()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("style", [*rest_in_sweeps(STYLES, "default", "dark", "blue", "seaborn")])
+def test_all_texts_and_marks_can_be_seen(pictures, style):
+    with plt.style.context(STYLES[style]):
+        for name, draw in pictures.items():
+            figure = figure_of(draw())
+            weak = [*weak_texts(figure), *weak_marks(figure)]
+            assert not weak, (name, weak[:3])
+            plt.close(figure)
+
+
+@pytest.mark.slow
+def test_given_axes_have_the_ground_of_their_figure(pictures):
+    for name in ("bars", "path", "nested", "test of one column", "history"):
+        with plt.style.context("dark_background"):
+            ax = plt.figure(figsize=(8, 6)).add_axes((0.1, 0.1, 0.6, 0.8))
+        drawn = pictures[name](ax=ax)
+        assert drawn is ax
+        with mpl.rc_context({"text.color": "white"}):
+            assert not [*weak_texts(ax.figure)], name
