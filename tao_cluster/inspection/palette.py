@@ -68,7 +68,6 @@ _OTHER_LOOKS = (
     Look("#885588", "v", is_hollow=False),
     Look("#3300BB", "P", is_hollow=True),
 )
-_EQUAL_CONTRAST = 0.05 * (21**0.5 - 1)  # luminance with equal contrast to black and to white
 
 
 def cluster_color(label, name=None):
@@ -112,14 +111,11 @@ def tint(color, share):
     return tuple(1.0 - share * (1.0 - value) for value in color)
 
 
-def line_color(color):
-    """Return a colour for lines, frames and dots on white: darker if its contrast is below 2."""
-    return readable(color, (1.0, 1.0, 1.0), 2.0)
-
-
 @functools.lru_cache(4096)
-def readable(color, ground, least):
+def readable(color, ground=(1.0, 1.0, 1.0), least=2.0):
     """Return a colour with at least a contrast to a ground, mixed with black or white if necessary.
+
+    The defaults are those of lines, frames and dots on white.
 
     Parameters
     ----------
@@ -175,7 +171,8 @@ def series_looks(methods):
 
 def text_color(background):
     """Return "black" or "white", whichever has the larger contrast to a background colour."""
-    return "white" if luminance(background) < _EQUAL_CONTRAST else "black"
+    black, white = (contrast(background, (grey, grey, grey)) for grey in (0.0, 1.0))
+    return "white" if white > black else "black"
 
 
 def luminance(rgb):

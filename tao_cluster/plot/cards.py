@@ -9,7 +9,7 @@ from ..columns.names import MARK
 from ..export.format import percent_text
 from ..inspection.palette import cluster_color
 from .boxes import SMALLEST, Box, name_lines, text_width, wrap
-from .style import Target, drawn_with, ink, make_drawable, new_axes, too_small
+from .style import Target, drawn_with, ink, make_drawable, new_axes
 
 # In inches of a picture with text of _SIZE points, which is magnified as a whole: usual width of a
 # card and the least one, gap between cards, height of a line, of a bar and of a head, and margin.
@@ -66,7 +66,7 @@ def _fitted(cards, title, target):
         sheet = _Sheet(cards, title, target, scale, *content)
         if sheet.fits:
             return sheet
-    raise too_small("sheet of cards", least * (_NARROWEST + 2 * _GAP), least * sheet.height)
+    raise target.too_small("sheet of cards", least * (_NARROWEST + 2 * _GAP), least * sheet.height)
 
 
 class _Sheet:
@@ -87,15 +87,15 @@ class _Sheet:
         self.target, self.scale, self.wide = target, scale, _WIDTH
         if target.width is not None:
             place = target.width / scale - _GAP
-            n_columns = min(n_columns, int(place / (_NARROWEST + _GAP)))
-            self.wide = place / max(1, n_columns) - _GAP
+            n_columns = max(1, min(n_columns, int(place / (_NARROWEST + _GAP))))
+            self.wide = place / n_columns - _GAP
         self.width = n_columns * (self.wide + _GAP) + _GAP
         self.heads = name_lines(title, _TITLE, (self.width - 2 * _GAP) / _BOLD, 3) if title else []
         is_screen = target.style == "screen"
         self.notes = name_lines(_NOTE, _SIZE, self.width - 2 * _GAP, 5) if is_screen else []
         rows = [_rows(c, self.wide - 2 * _MARGIN, n_bars, n_lines, has_rules) for c in cards]
         own = list(zip(cards, rows, strict=True))
-        self.groups = [own[i : i + n_columns] for i in range(0, n, max(1, n_columns))]
+        self.groups = [own[i : i + n_columns] for i in range(0, n, n_columns)]
         self.heights = [
             _HEAD + 2 * _MARGIN + max(sum(map(_height, rows)) for _, rows in group)
             for group in self.groups
@@ -104,7 +104,7 @@ class _Sheet:
         self.height = sum(self.heights) + _GAP * (len(self.heights) + 1) + self.above
         self.height += _LINE * len(self.notes)
         is_low = target.height is None or self.height * scale <= target.height
-        self.fits = n_columns > 0 and is_low
+        self.fits = is_low and self.wide >= _NARROWEST
 
     def draw(self):
         """Draw the cards into a new figure."""

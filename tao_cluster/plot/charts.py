@@ -12,17 +12,7 @@ from matplotlib.transforms import ScaledTranslation
 from ..columns.names import printable
 from ..inspection.palette import cluster_color
 from .boxes import name_lines, wrap
-from .style import (
-    TEXT,
-    Target,
-    drawable,
-    drawn_with,
-    font_size,
-    ink,
-    make_drawable,
-    shade,
-    too_small,
-)
+from .style import TEXT, Target, drawable, drawn_with, font_size, ink, make_drawable, shade
 
 # In inches for text of at most 10 points: width and height per panel of the smallest figure, and
 # width of the narrowest one with panels side by side.
@@ -80,7 +70,7 @@ def plot_n_clusters(table, chosen, limit, title=None, **options):
             first, last = table.index[[0, -1]]
             ax.set_xticks([tick for tick in ax.get_xticks() if first <= tick <= last])
             ax.spines.bottom.set_bounds(ax.get_xlim()[0], last)
-        place_or_drop(axes[0], [write_text(axes[0], "gap", "0.0")], [places])
+        write_notes(axes[0], ["gap"], [places], "0.0")
     return np.array(axes)
 
 
@@ -179,13 +169,14 @@ def plot_monitor(segments, indices, limits, title, **options):
 
 
 @contextmanager
-def chart(*mosaics, heights=(None, None), ratios=None, ax=None, **options):
+def chart(wide="a", narrow="a", *, heights=(None, None), ratios=None, ax=None, **options):
     """Draw a chart. On a screen, fonts and the width are those of rcParams by default.
 
     Parameters
     ----------
-    *mosaics, heights, ratios
-        See :func:`_panels`. Default: a single panel.
+    wide, narrow : str, mosaics of panels of a wide and of a narrow figure
+    heights : pair of float, their heights in inches for text of at most 10 points
+    ratios : sequence of float, heights of the rows, or of all of them but the last, optional
     ax : matplotlib Axes, optional
         Given axes of a single panel.
     **options : of :meth:`.style.Target.from_options`
@@ -197,16 +188,14 @@ def chart(*mosaics, heights=(None, None), ratios=None, ax=None, **options):
     """
     target = Target.from_options(**options, ax=ax, screen_size=None)
     with drawn_with(target.of_chart, ax):
-        new = ax is None
-        yield (_panels(target, *(mosaics or "aa"), *heights, ratios) if new else [ax]), target
+        axes = [ax]
+        if ax is None:
+            axes = _panels(target, wide, narrow, *heights, ratios)
+        yield axes, target
 
 
 def _panels(target, wide, narrow, height_wide, height_narrow, ratios):
-    """Return the axes of a new figure: one mosaic for wide figures, one for narrow ones.
-
-    Heights are in inches for text of at most 10 points. `ratios` are those of the heights of the
-    rows, or of all of them but the last.
-    """
+    """Return the axes of a new figure; see :func:`chart`."""
     width, unit = target.width or plt.rcParams["figure.figsize"][0], max(1.0, font_size() / 10)
     is_wide = width >= _WIDE * unit
     mosaic = wide if is_wide else narrow
@@ -214,7 +203,7 @@ def _panels(target, wide, narrow, height_wide, height_narrow, ratios):
     height, n_rows = target.height or usual * unit, mosaic.count("\n") + 1
     least = unit * _LEAST[0], unit * _LEAST[1] * n_rows
     if width < least[0] or height < least[1]:
-        raise too_small("chart", *least)
+        raise target.too_small("chart", *least)
     if n_rows == 1:
         ratios = None
     elif ratios is not None and len(ratios) < n_rows:
@@ -475,10 +464,11 @@ def place_texts(ax, texts, ends, spread=False):
     return left
 
 
-def place_or_drop(ax, texts, ends):
-    """Do the same as :func:`place_texts`, and remove texts that have no place."""
-    for i in place_texts(ax, texts, ends):
-        texts[i].remove()
+def write_notes(ax, texts, ends, color="0.3"):
+    """Write texts beside their points as far as there is place; see :func:`place_texts`."""
+    notes = [write_text(ax, text, color) for text in texts]
+    for i in place_texts(ax, notes, ends):
+        notes[i].remove()
 
 
 def _corners(point, size, pixels, spread):

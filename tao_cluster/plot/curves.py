@@ -12,17 +12,7 @@ from ..inspection.palette import method_look, series_looks
 from ..measures import weighted_average_explanation_size
 from ..optimize.choose import knee
 from ..tree import tree_of
-from .charts import (
-    chart,
-    finish,
-    label_lines,
-    lay_out,
-    legend_below,
-    note_above,
-    pad,
-    place_or_drop,
-    write_text,
-)
+from .charts import chart, finish, label_lines, lay_out, legend_below, note_above, pad, write_notes
 from .split_view import number
 from .style import ink
 
@@ -109,8 +99,7 @@ def plot_path(models, *, ax=None, title=None, **options):
         _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
         pad(ax, plt.rcParams["font.size"])  # also for notes
         chosen = list(dict.fromkeys(chosen))
-        notes = [write_text(ax, texts[i], "0.3") for i in chosen]
-        place_or_drop(ax, notes, [points[[i]] for i in chosen])
+        write_notes(ax, [texts[i] for i in chosen], [points[[i]] for i in chosen])
     return ax
 
 

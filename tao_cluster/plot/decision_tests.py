@@ -20,10 +20,10 @@ from ..report import check_weight, report
 from ..tree import tree_of
 from . import style as typeface
 from .boxes import name_lines, text_width, wrap
-from .charts import legend_below
+from .charts import legend_below, note_above
 from .histograms import SHADE, stacks_of
 from .split_view import SplitView, condition_lines
-from .style import Target, drawable, drawn_with, ink, make_drawable, shade, too_small
+from .style import Target, drawable, drawn_with, ink, make_drawable, shade
 from .tree import abbreviation_of
 
 _SIZE, _PANEL = (6.4, 3.6), (2.9, 2.4)  # inches: a single picture, one picture of a grid
@@ -223,7 +223,7 @@ def _grid(target, n_columns, n_panels):
     height = target.height or (high + 0.1) * n_lines + 0.6 * _unit()
     if n_columns > most or height < _LEAST * high * n_lines:
         least = _LEAST * wide * n_columns + beside, _LEAST * high * n_lines
-        raise too_small("grid of tests", *least, " nodes=[...] draws some of them.")
+        raise target.too_small("grid of tests", *least, " nodes=[...] draws some of them.")
     return (target.width, height), n_columns, n_lines
 
 
@@ -277,9 +277,11 @@ class _Tests:
         """Return the entries of a legend: the clusters of some nodes, the side, the threshold."""
         here = np.unique(np.concatenate([view.here() for view in views]))
         clusters, counts = np.unique(self.rows.clusters[here], return_counts=True)
+        outline = {"edgecolor": ink("0.35"), "linewidth": 0.5}
+        colors = [cluster_color(k, self.labels[k]) for k in clusters.tolist()]
         entries = [
-            Patch(**_filled(cluster_color(k, self.labels[k])), label=self._label(k, n, counted))
-            for k, n in zip(clusters.tolist(), counts.tolist(), strict=True)
+            Patch(facecolor=color, label=self._label(k, n, counted), **outline)
+            for color, k, n in zip(colors, clusters.tolist(), counts.tolist(), strict=True)
         ]
         entries.append(Patch(facecolor=shade(SHADE), label="rows here go left"))
         if any(view.facts["levels"] is None for view in views):
@@ -289,11 +291,6 @@ class _Tests:
     def _label(self, cluster, n, counted):
         name = "\n".join(name_lines(self.labels[cluster], typeface.font_size(), 1.6))
         return f"{name}: {n} row{'s' if n != 1 else ''}" if counted else name
-
-
-def _filled(color):
-    """Return the properties of a patch in the colour of a cluster, with an outline that is seen."""
-    return {"facecolor": color, "edgecolor": ink(color), "linewidth": 0.5}
 
 
 def _is_plane(view):
@@ -308,7 +305,8 @@ def _draw(ax, view, title, width):
     else:
         _draw_histogram(ax, view, width)
     lines = _title_lines(view, width) if title is None else [printable_lines(title)]
-    ax.set_title("\n".join(lines), loc="left", fontsize=typeface.font_size(), parse_math=False)
+    look = {"loc": "left", "fontsize": typeface.font_size(), "parse_math": False}
+    ax.set_title("\n".join(lines), pad=4 + 1.3 * typeface.font_size() * len(ax.texts), **look)
 
 
 def _title_lines(view, width):
@@ -334,7 +332,10 @@ def _draw_histogram(ax, view, width):
     ax.axvspan(*stacks.left_range, color=shade(SHADE), linewidth=0, zorder=0)
     for cluster, base, top in stacks.steps():
         color = cluster_color(cluster, view.labels[cluster])
-        ax.stairs(top, stacks.edges, baseline=base, fill=True, zorder=2, **_filled(color))
+        ax.stairs(top, stacks.edges, baseline=base, fill=True, color=color, zorder=2)
+    ax.stairs(
+        stacks.heights.sum(axis=0), stacks.edges, color=ink("0.35"), linewidth=0.5, zorder=2.5
+    )
     threshold = next(x for x in stacks.left_range if low < x < high)
     ax.axvline(threshold, color=ink("0.0"), linewidth=1.2, zorder=3)
     ax.set_xlim(low, high)
@@ -349,7 +350,7 @@ def _draw_histogram(ax, view, width):
         (column, _) = view.written
         ax.set_xlabel("\n".join(name_lines(column, typeface.font_size(), width)), parse_math=False)
         return
-    _mark_threshold(ax, view.limit, threshold)
+    note_above(ax, threshold, view.limit, "left" if threshold < (low + high) / 2 else "right")
     if len(view.terms) == 1:
         _label_axis(ax.xaxis, view, view.terms[0], width)
     else:
@@ -360,28 +361,6 @@ def _draw_histogram(ax, view, width):
 def _tick_text(name, width):
     """Return the name of a level on at most two lines, as it can be drawn."""
     return drawable("\n".join(name_lines(name, typeface.font_size(), width))).text
-
-
-def _mark_threshold(ax, text, threshold):
-    """Write the value of the threshold above its line, on the side with more space."""
-    low, high = ax.get_xlim()
-    side = "left" if threshold < (low + high) / 2 else "right"
-    ax.annotate(
-        text,
-        (threshold, 1.0),
-        (3 if side == "left" else -3, -2),
-        xycoords=ax.get_xaxis_transform(),
-        textcoords="offset points",
-        ha=side,
-        va="top",
-        fontweight="bold",
-        fontsize=typeface.font_size(),
-        bbox={"facecolor": plt.rcParams["axes.facecolor"], "edgecolor": "none", "pad": 0.8},
-        color=ink("0.0"),
-        zorder=4,
-    )
-    bottom, top = ax.get_ylim()
-    ax.set_ylim(bottom, top + 0.12 * (top - bottom))  # above the bars
 
 
 def _draw_plane(ax, view, width):
@@ -404,8 +383,8 @@ def _draw_plane(ax, view, width):
             *limits, signed, levels=[signed.min() - 1.0, 0.0], colors=[shade(SHADE)], zorder=0
         )
         ax.contour(*limits, signed, levels=[0.0], colors=[ink("0.0")], linewidths=1.2, zorder=1.5)
-    colors = [ink(cluster_color(k, view.labels[k])) for k in clusters]
-    look = {"s": 12, "linewidths": 0.3, "edgecolors": [ink("1.0", 1.0)], "zorder": 2}
+    colors = [cluster_color(k, view.labels[k]) for k in clusters]
+    look = {"s": 12, "linewidths": 0.3, "edgecolors": [ink("0.35")], "zorder": 2}
     ax.scatter(*points.T, c=colors, **look)
     ax.grid(visible=False)
     for axis, term, length in ((ax.xaxis, terms[0], width), (ax.yaxis, terms[1], 2.2)):

@@ -14,7 +14,7 @@ from .boxes import Box, is_cut, name_lines, text_width, wrap
 from .glyphs import Image
 from .leaves import short_name
 from .split_view import SplitView, condition_lines
-from .style import Target, drawn_with, inches_of, ink, make_drawable, new_axes, too_small
+from .style import Target, drawn_with, inches_of, ink, make_drawable, new_axes
 from .tree import abbreviation_of
 
 _MOST_TERMS = 2  # of a sum
@@ -153,7 +153,7 @@ class _Dendrogram:
         if self.height > height:
             self._lay_out(slot, 0)
         if (target.width is not None and slot > given) or self.height > height:
-            raise too_small("dendrogram", scale * self.width, scale * self.height)
+            raise target.too_small("dendrogram", scale * self.width, scale * self.height)
         self.y += (height - self.height) * self.saved
 
     @property
@@ -168,7 +168,7 @@ class _Dendrogram:
         self.slot, self.image, k = slot, None, len(self.names)
         columns = [[] for _ in range(k)]
         if self.image_shape is not None:
-            self.image = Image(tuple(self.image_shape), min(slot - 0.1, 0.7))
+            self.image = Image(tuple(self.image_shape), min(slot - 0.1, 0.7 if n_columns else 0.4))
         elif slot >= _LEAST_SLOT:
             own = [self._differences(c, n_columns) for c in range(k)]
             if all(text_width(line, _SIZE) <= slot - 0.08 for lines in own for line in lines):

@@ -9,20 +9,19 @@ import scipy.sparse as sp
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ..columns.names import Abbreviation, brief
+from ..columns.names import Abbreviation
 from ..export.format import minus_signs, tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import check_image_shape
 from .boxes import name_lines, text_width, wrap
 from .glyphs import PALE, SIGNED
 from .split_view import number
-from .style import Target, drawable, drawn_with, font_size, ink, make_drawable, too_small
+from .style import Target, drawable, drawn_with, font_size, ink, make_drawable
 
 # In inches of a picture with text of _SIZE points, which is magnified as a whole: width of a figure
 # (_WIDTH) and of the narrowest one (_LEAST), height of a bar (_LINE), of the title and the axis of
 # one test (_AROUND), and of a line of text (_TEXT).
 _SIZE, _WIDTH, _LEAST, _LINE, _AROUND, _TEXT = 8, 6.4, 2.8, 0.21, 0.62, 0.15
-_LONGEST_TITLE = 100  # characters
 _PALE = "0.87"
 _MINUS = "\N{MINUS SIGN}"
 _OF_SUMS = (
@@ -132,12 +131,12 @@ def _figure(target, heights, title, notes, n_columns=1, **options):
         If the figure is too small for its text.
     """
     wide, unit = _wide(target), font_size() / _SIZE
-    head = wrap(brief(title, _LONGEST_TITLE), 1.4 * _SIZE, wide - 0.2)
+    head = name_lines(title, 1.4 * _SIZE, wide - 0.2, 4, " ")
     lines = [line for note in notes for line in wrap(note, _SIZE, wide - 0.2)]
     lines = lines if target.style == "screen" else []
     height = sum(heights) + 0.3 + _TEXT * (1.2 * len(head) - 1 + len(lines))
     if wide < _LEAST or (target.height is not None and target.height < 0.9 * height * unit):
-        raise too_small("decision path", max(wide, _LEAST) * unit, height * unit)
+        raise target.too_small("decision path", max(wide, _LEAST) * unit, height * unit)
     options |= {"figsize": (wide * unit, target.height or height * unit), "dpi": target.dpi}
     options |= {"height_ratios": heights, "layout": "constrained", "squeeze": False}
     figure, axes = plt.subplots(len(heights), n_columns, **options)
@@ -283,7 +282,7 @@ def _outcome_lines(test, wide):
         is_long = test.bound is not None and text_width(outcome, _SIZE) > width
         outcome = f"{'value' if is_long else name}{compared}"
     text = f"node {test.node}: {outcome} \N{RIGHTWARDS ARROW} the row goes {test.side}"
-    return wrap(brief(text, _LONGEST_TITLE), _SIZE, width)
+    return name_lines(text, _SIZE, width, 6, " ")
 
 
 def _make_room(ax, values):

@@ -189,10 +189,12 @@ def _draw_stacks(ax, box, stacks, labels):
     places = box.left + (stacks.edges - low) * scale
     for cluster, base, top in stacks.steps(unit):
         color = cluster_color(cluster, labels[cluster])
-        style = {"facecolor": color, "fill": True, "zorder": 4}
-        style |= {"edgecolor": ink(color), "linewidth": 0.3 * box.scale}
+        style = {"facecolor": color, "fill": True, "linewidth": 0, "zorder": 4}
         patch = StepPatch(box.bottom + top, places, baseline=box.bottom + base, **style)
         ax.add_artist(patch)
+    outline = {"edgecolor": ink("0.35"), "linewidth": 0.5 * box.scale, "zorder": 4.2}
+    total = box.bottom + stacks.heights.sum(axis=0) * unit
+    ax.add_artist(StepPatch(total, places, baseline=box.bottom, fill=False, **outline))
     bottom = [box.bottom, box.bottom]
     ax.plot([box.left, box.right], bottom, color=ink("0.35"), linewidth=0.6 * box.scale, zorder=4.5)
     at = end if stacks.left_range[0] == low else start

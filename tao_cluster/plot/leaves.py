@@ -341,19 +341,8 @@ def _history(estimator, tree, image_shape):
         left, below = 0.42, 0.36 + _LEGEND  # inches, room for the axis labels and the legend
         place = (box.left + left, box.bottom + below, box.width - left, box.height - below)
         inset = ax.inset_axes(place, transform=ax.transData)
-        plot_history(estimator, ax=inset, font_size=8)
+        plot_history(estimator, ax=inset, font_size=max(6.5, box.smallest) * box.scale)
         inset.set_ylabel("cost increase, %")
-        for text in (inset.xaxis.label, inset.yaxis.label):
-            text.set_fontsize(max(6.5, box.smallest) * box.scale)
-        style = {"frameon": False, "ncols": 2, "borderpad": 0}
-        style["fontsize"] = max(6, box.smallest) * box.scale
-        style |= {"columnspacing": 1, "labelspacing": 0.3, "handlelength": 1.5, "borderaxespad": 0}
-        place, handles = (box.left, box.bottom + _LEGEND), inset.get_legend_handles_labels()
-        inset.legend(
-            *handles, loc="upper left", bbox_to_anchor=place, bbox_transform=ax.transData, **style
-        )
-        inset.tick_params(labelsize=max(6.5, box.smallest) * box.scale)
-        inset.xaxis.labelpad = inset.yaxis.labelpad = 1
 
     return Panel(2.8, 1.75 + _LEGEND, "optimisation history", draw)
 

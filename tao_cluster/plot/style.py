@@ -21,7 +21,13 @@ from ..inspection.palette import contrast, readable, text_color
 _AXES: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False}
 _AXES |= {"axes.grid": True, "axes.axisbelow": True, "legend.frameon": False, "text.usetex": False}
 # Parameters of texts and lines beside axes, which are drawn on the figure.
-_BESIDE = ("text.color", "axes.labelcolor", "axes.titlecolor", "axes.edgecolor", "xtick.color")
+_BESIDE: tuple[str, ...] = (
+    "text.color",
+    "axes.labelcolor",
+    "axes.titlecolor",
+    "axes.edgecolor",
+    "xtick.color",
+)
 _BESIDE += ("xtick.labelcolor", "ytick.color", "ytick.labelcolor", "legend.labelcolor")
 _LABELS = ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
 TEXT, LINE = 4.5, 3.0  # least contrasts of texts, and of lines and marks, as WCAG 2.2 sets them
@@ -176,6 +182,16 @@ class Target(NamedTuple):
         unit = max(1.0, (self.font_size or font_size()) / 10)
         return {**fonts, "lines.linewidth": unit, "lines.markersize": 4 * unit}
 
+    def too_small(self, what, width=None, height=None, further=""):
+        """Return the ValueError of a picture that needs at least this size in inches."""
+        sides = {"width": width, "height": height}.items()
+        least = [f"{side}={np.ceil(10 * v - 1e-6) / 10:g}" for side, v in sides if v is not None]
+        needs = f"; it needs at least {' and '.join(least)} inches" if least else ""
+        return ValueError(
+            f"The {what} cannot be read at this size with text of {font_size():g} points{needs}. "
+            f"Give it a larger size or a smaller font_size.{further}"
+        )
+
     @property
     def dpi(self):
         """Dots per inch of a new figure; images in vector files have this resolution."""
@@ -198,16 +214,6 @@ def inches_of(ax):
     """Return the width and height of axes in inches."""
     box = ax.get_position()
     return np.array([box.width, box.height]) * ax.get_figure(root=True).get_size_inches()
-
-
-def too_small(what, width, height=None, further=""):
-    """Return the ValueError of a picture that needs at least this size in inches for its text."""
-    sides = {"width": width} | ({} if height is None else {"height": height})
-    least = " and ".join(f"{side}={np.ceil(10 * v - 1e-6) / 10:g}" for side, v in sides.items())
-    return ValueError(
-        f"The {what} cannot be read at this size with text of {font_size():g} points: it needs at "
-        f"least {least} inches. Give it this size, or a smaller font_size.{further}"
-    )
 
 
 class Drawable(NamedTuple):

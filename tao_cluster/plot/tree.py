@@ -18,23 +18,12 @@ from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
 from ..tree import tree_of
-from .boxes import (
-    BARE,
-    FORM_SIZE,
-    FORMS,
-    FULL,
-    HIGH,
-    Box,
-    Sizes,
-    is_readable,
-    sizes_to_try,
-    wrap,
-)
+from .boxes import BARE, FORM_SIZE, FULL, Box, Sizes, is_readable, sizes_to_try, wrap
 from .glyphs import LeafView, choose_glyph
 from .layout import DEEP, Layout, UpperTree
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
 from .split_view import SplitView
-from .style import Target, drawn_with, inches_of, ink, make_drawable, new_axes, too_small
+from .style import Target, drawn_with, inches_of, ink, make_drawable, new_axes
 
 _ORIENTATIONS = ("auto", "vertical", "horizontal")
 _MOST_NAMES = 500  # names that are compared to find a beginning that they share
@@ -238,7 +227,7 @@ def _fitted(picture, orientation, ax):
     ValueError
         If no form can be read. The message has the smallest size that suffices.
     """
-    target, unreadable, least, last = picture.target, set(), {}, 0.0
+    target, unreadable, last = picture.target, set(), 0.0
     drawn, others = _search(picture, orientation, ax, unreadable)
     if drawn is not None:
         return drawn
@@ -256,7 +245,11 @@ def _fitted(picture, orientation, ax):
         if drawn is not None:
             plt.close(drawn.figure)
             break
-    raise too_small("tree", **least, further=" max_depth= and root= draw a part of the tree.")
+    else:
+        least = {}
+    raise target.too_small(
+        "tree", **least, further=" max_depth= and root= draw a part of the tree."
+    )
 
 
 def _search(picture, orientation, ax, unreadable):
@@ -267,20 +260,15 @@ def _search(picture, orientation, ax, unreadable):
     """
     target, scale, larger = picture.target, picture.target.font_size / FORM_SIZE, []
     width = np.inf if target.width is None else target.width / scale
-    stages = [(target.height, FORMS)]
-    if target.height is None:  # a page is used up only if a form that is not as high does not fit
+    low = page = target.height
+    if target.height is None:
         low, page = min(_PAGE, max(_COLUMN * target.width, 2.0)), max(_PAGE, target.width)
-        stages = [(low, FORMS), (page, FORMS)]
-        if getattr(picture.glyph, "has_sums", False):
-            stages = [(low, FORMS[:1]), (page, HIGH), *stages]
-    may_fold = picture.tree.max_depth + 1 >= DEEP
-    tried = [
-        (high, s) for high, forms in stages for s in sizes_to_try(forms, orientation, may_fold)
-    ]
-    for height, sizes in tried:
+    options = (target.height is None, getattr(picture.glyph, "has_sums", False))
+    tried = sizes_to_try(orientation, picture.tree.max_depth + 1 >= DEEP, *options)
+    for sizes, is_high in tried:
         if _boxes(sizes) in unreadable:
             continue
-        place = (width, height / scale)
+        place = (width, (page if is_high else low) / scale)
         form = replace(picture, sizes=sizes, place=place)
         if np.any(form.size > np.add(place, 1e-6)):
             larger.append(form)
@@ -449,11 +437,11 @@ class Picture:
             self._draw_edges(ax, node, scale)
         for node in range(self.tree.n_nodes):
             self._draw_node(ax, node, scale)
-        for panel, box in zip(self.panels, self._panel_boxes, strict=True):
-            draw_panel(ax, panel, replace(box, scale=scale, smallest=self.sizes.smallest))
         middle = np.array([self._width / 2, self._margin - (size[1] - self._above) / 2])
         low, high = middle - extent / scale / 2, middle + extent / scale / 2
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        for panel, box in zip(self.panels, self._panel_boxes, strict=True):
+            draw_panel(ax, panel, replace(box, scale=scale, smallest=self.sizes.smallest))
         ax.set_axis_off()
         size = max(_TITLE_SIZE, self.sizes.smallest) * scale
         ax.set_title("\n".join(lines), fontsize=size, parse_math=False)

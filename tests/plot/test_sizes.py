@@ -136,7 +136,7 @@ SLOW = ["digits, 10 leaves", "wine", "customers", "words", "long names", "histog
 SWEEP = ["one leaf", "digits, 40 leaves", "wine, names of clusters", "depth 12", "26 clusters"]
 
 
-@pytest.mark.parametrize(("target", "n_bars"), [("paper", 1), ("slide", 4), ("screen", 5)])
+@pytest.mark.parametrize(("target", "n_bars"), [("paper", 5), ("slide", 4), ("screen", 5)])
 def test_sums_signs_and_sizes_of_a_given_tree(given, target, n_bars):
     ax = check_target(given, "wine, oblique", target)
     shown = [t.get_text() for t in ax.texts]
@@ -278,7 +278,7 @@ def test_grids_of_tests_and_cards(pictures, target):
         assert figure.get_size_inches()[0] == pytest.approx(3.3 if target == "paper" else 40 / 3)
     with pytest.raises(ValueError, match="cannot be read at this size"):
         plot_tests(model, X, width=1, font_size=8)
-    with pytest.raises(ValueError, match=r"cannot be read at this size .* at least width=3"):
+    with pytest.raises(ValueError, match=r"cannot be read at this size .* at least width=2\.2"):
         describe(model, X).plot(width=1, font_size=8)
 
 

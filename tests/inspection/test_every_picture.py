@@ -1,5 +1,6 @@
-"""Contrast of every kind of picture, measured from the pixels behind its texts, in several styles."""
+"""Every kind of picture: contrast in several styles, measured from pixels, and sizes."""
 
+import re
 import warnings
 
 import matplotlib as mpl
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import rest_in_sweeps
 from matplotlib.colors import to_rgb, to_rgba
-from matplotlib.patches import FancyBboxPatch, PathPatch, StepPatch
+from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.text import Text
 from sight import linear
 from sklearn.datasets import load_wine
@@ -66,7 +67,7 @@ def every_kind():
     plane = IMM(3, random_state=0).fit(X.iloc[:, :2])
     image = {"image_shape": (2, 3)}
     fits = compare(X, 3, ["tao", "exkmc", "imm", "cart", "kauri"], random_state=0)
-    path = tao_path(X, 3, [0.1, 1.0, 10.0], depth=2, random_state=0)
+    path = tao_path(X, 4, [0.1, 1, 10, 100], depth=3, **fit)
     panels = {"panels": ("mask", "centers", "history"), **image}
     shown = {"y": wine.target, "class_names": list(wine.target_names)}
     return {
@@ -82,7 +83,7 @@ def every_kind():
         "cards": lambda **o: describe(axis, X).plot(**o),
         "path": lambda **o: plot_path(path, **o),
         "trade-off": lambda **o: plot_tradeoff([axis, oblique, *path], **o),
-        "comparison": lambda **o: fits.plot(**o),
+        "comparison": fits.plot,
         "history": lambda **o: plot_history(oblique, **o),
         "nested": lambda **o: nested(axis, X).plot(**o),
         "nested images": lambda **o: nested(axis, X).plot(**image, **o),
@@ -92,7 +93,7 @@ def every_kind():
         "decision path": lambda **o: explain(oblique, X.iloc[[0]]).plot(**o),
         "decision path of columns": lambda **o: explain(axis, X.iloc[[0]]).plot(**o),
         "image path": lambda **o: explain(oblique, X.iloc[[0]]).plot(**image, **o),
-        "regions": lambda **o: plot_regions(plane, X.iloc[:, :2].to_numpy(), **o),
+        "regions": lambda **o: plot_regions(plane, X.iloc[:, :2], **o),
     }
 
 
@@ -109,11 +110,10 @@ def figure_of(drawn):
 def weak_texts(figure):
     """The texts that cannot be read, with their contrast to the pixels behind them."""
     texts = [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()]
-    figure.canvas.draw()
-    boxes = [np.round(t.get_window_extent().extents).astype(int) for t in texts]
     for text in texts:
         text.set_alpha(0.0)
     figure.canvas.draw()
+    boxes = [np.round(t.get_window_extent().extents).astype(int) for t in texts]
     pixels = np.asarray(figure.canvas.buffer_rgba())[::-1]
     page = 1.0 - is_light(mpl.rcParams["text.color"])  # behind a transparent figure
     opacity = pixels[..., 3:] / 255
@@ -132,21 +132,20 @@ def is_light(color):
 
 def weak_marks(figure):
     """The lines, frames and markers that cannot be seen, with their contrast to the axes."""
-    grounds = [mpl.rcParams["text.color"], figure.get_facecolor()]
-    for ax in [*figure.axes, *(child for ax in figure.axes for child in ax.child_axes)]:
-        behind = np.where(is_light(grounds[0]), 0.0, 1.0) * np.ones(3)
-        for face in [grounds[1], *([ax.get_facecolor()] if ax.axison else [])]:
+    insets = [inset for ax in figure.axes for inset in ax.child_axes]
+    for ax in [*figure.axes, *insets]:
+        behind = np.full(3, 1.0 - is_light(mpl.rcParams["text.color"]))
+        for face in [figure.get_facecolor(), *([ax.get_facecolor()] if ax.axison else [])]:
             *rgb, alpha = to_rgba(face)
             behind = alpha * np.array(rgb) + (1 - alpha) * behind
         if ax.axison and (ax.images or ax.collections):
             behind = np.ones(3)  # pale pixels
         shown = [(line, [line.get_color(), line.get_markeredgecolor()]) for line in ax.lines]
-        kinds = (FancyBboxPatch, PathPatch, StepPatch)
-        patches = [p for p in ax.patches if isinstance(p, kinds)]
-        shown += [(p, [p.get_edgecolor(), p.get_facecolor()]) for p in patches]
+        kinds = (FancyBboxPatch, PathPatch)
+        shown += [(p, [p.get_edgecolor()]) for p in ax.patches if isinstance(p, kinds)]
         for artist, colors in shown:
             seen = [to_rgba(color) for color in colors if to_rgba(color)[3]]
-            found = max(contrast(color, behind) for color in seen)
+            found = max((contrast(color, behind) for color in seen), default=MARK)
             if found < MARK - 0.02:
                 yield artist, seen, round(float(found), 2)
 
@@ -159,11 +158,12 @@ def pictures():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("style", [*rest_in_sweeps(STYLES, "default", "dark", "blue", "seaborn")])
+@pytest.mark.parametrize("style", rest_in_sweeps(STYLES, "dark"))
 def test_all_texts_and_marks_can_be_seen(pictures, style):
     with plt.style.context(STYLES[style]):
         for name, draw in pictures.items():
             figure = figure_of(draw())
+            figure.set_dpi(72)
             weak = [*weak_texts(figure), *weak_marks(figure)]
             assert not weak, (name, weak[:3])
             plt.close(figure)
@@ -173,8 +173,42 @@ def test_all_texts_and_marks_can_be_seen(pictures, style):
 def test_given_axes_have_the_ground_of_their_figure(pictures):
     for name in ("bars", "path", "nested", "test of one column", "history"):
         with plt.style.context("dark_background"):
-            ax = plt.figure(figsize=(8, 6)).add_axes((0.1, 0.1, 0.6, 0.8))
-        drawn = pictures[name](ax=ax)
-        assert drawn is ax
+            ax = plt.figure(figsize=(8, 6), dpi=72).add_axes((0.1, 0.1, 0.6, 0.8))
+        assert pictures[name](ax=ax) is ax
         with mpl.rc_context({"text.color": "white"}):
             assert not [*weak_texts(ax.figure)], name
+
+
+TARGETS = {
+    "paper": ({"style": "paper", "width": 3.3, "font_size": 7}, 7),
+    "slide": ({"style": "slide", "width": 40 / 3, "height": 7.5}, 16),
+    "screen": ({"width": 8.5, "height": 9.5}, 6.5),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", rest_in_sweeps(TARGETS, "paper"))
+def test_every_picture_has_the_same_options(pictures, target):
+    options, smallest = TARGETS[target]
+    for name, draw in pictures.items():
+        given = options
+        try:
+            figure = figure_of(draw(**given))
+        except ValueError as error:  # the size that it names suffices
+            least = re.findall(r"(width|height)=([\d.]+)", str(error))
+            given = options | {side: float(length) for side, length in least}
+            figure = figure_of(draw(**given))
+        figure.draw_without_rendering()
+        for side, length in zip(("width", "height"), figure.get_size_inches(), strict=True):
+            assert length == pytest.approx(given.get(side, length)), name
+        texts = [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()]
+        assert min(t.get_fontsize() for t in texts) > smallest - 0.01, name
+        for text in [*figure.texts, *(t for ax in figure.axes for t in ax.texts)]:
+            box, page = text.get_window_extent(), figure.bbox
+            if text.get_text().strip():
+                assert box.x0 > -2 < box.y0, (name, text)
+                assert (box.x1 - page.x1, box.y1 - page.y1) < (2, 2), (name, text)
+            assert not re.search(r"\d…|… ?[\d%]", text.get_text()), name  # no part of a number
+        plt.close(figure)
+    with pytest.raises(TypeError, match="colour is not an option"):
+        pictures["path"](colour="red")
