@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils.validation import column_or_1d
 
+from tao_cluster._utils.frames import check_aligned
 from tao_cluster._utils.jit import jit
 from tao_cluster._utils.matrices import canonical, check_centers, check_kind, check_rows
 from tao_cluster._utils.threads import map_in_threads
@@ -137,8 +138,9 @@ class BuilderInput:
             If X, the centres or the embedding contain NaN or infinite values or have shapes that
             do not match, if weights are negative or all zero, or if the distances overflow.
         """
+        check_aligned(X, sample_weight=sample_weight, embedding=embedding)
         X = check_rows(X)
-        space = X if embedding is None else check_embedding(embedding, X.shape[0])
+        space = X if embedding is None else check_embedding(embedding)
         centers = check_centers(centers, "centers")
         if centers.shape[1] != space.shape[1]:
             raise ValueError(

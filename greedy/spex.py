@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tao_cluster._utils.jit import chosen_by, jit
 from tao_cluster._utils.matrices import rows_of
-from tao_cluster.problem.repeats import content_order, distinct_rows
+from tao_cluster.problem.repeats import distinct_rows
 from tao_cluster.problem.scaling import Scaling
 from tao_cluster.solvers import Newton, NodeProblem
 from tao_cluster.tree import Split
@@ -519,11 +519,9 @@ class NeighborGraph:
         X, space = rows_of(points.X, points.space, rows)
         if points.space is points.X:
             space = X
-        some, weight, _ = distinct_rows(X, space, weight, points.n_jobs)
-        if some is None:
-            # All rows are distinct and have weight 1. Sort them by their values, so that ties
-            # between equally near neighbours do not depend on the order of the rows.
-            some = content_order(X, points.n_jobs)
+        # Sorted by their values, so that ties between equally near neighbours do not depend on the
+        # order of the rows.
+        some, weight, _ = distinct_rows(X, space, weight)
         rows, space = rows[some], space[some]
         n = len(points.weight)
         heft = np.zeros(n)

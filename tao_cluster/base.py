@@ -18,7 +18,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
-from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
+from ._utils.frames import InvalidRowsError, check_aligned, check_fitted_names, display_names
 from ._utils.matrices import check_rows
 from ._utils.options import NestedParameters, with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
@@ -35,7 +35,7 @@ from .problem.inputs import (
 from .problem.levels import Levels, observed_columns, warn_of_copies
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
-from .problem.split_limits import narrowed
+from .problem.split_limits import fit_narrowed
 from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline
 from .tree.densities import split_densities
 from .tree.leaf_size import LeafSize
@@ -255,6 +255,7 @@ class _FittedClustering(TransformerMixin):
 
     def _new_rows(self, X, y, sample_weight, embedding):
         """Return the checked X, its rows in the clustering space, their weights and clusters."""
+        check_aligned(X, y=y, sample_weight=sample_weight, embedding=embedding)
         embedding = self._embedded(X, embedding)
         X = self._check_new(X)
         rows = self._space.clustered_rows(X, y, embedding)
@@ -302,8 +303,7 @@ class TreeClustering(
         ----------
         X : array-like or CSR matrix of shape (n, d)
             The features that the tree tests. Sparse input stays sparse, and float32 stays float32.
-            X is copied only if some rows are equal, if some weights are not 1, if X is stored in
-            column order, or with ``standardize=True``.
+            The order of the rows does not matter.
         y : array-like of shape (n,), optional
             Labels to explain, for ``objective="labels"``: numbers, strings, ... The values -1, None
             and NaN mark rows without a label, which are left out. Other objectives ignore y.
@@ -338,8 +338,7 @@ class TreeClustering(
         with one_thread():
             given = (X, y, sample_weight, embedding)
             inputs, rows, problem = plain._freeze(method, *given, scaling)
-            narrow, restored = narrowed(problem)
-            result = restored(method.fit_tree(narrow))
+            result = fit_narrowed(method, problem)
             # Attributes are set last, so that a failed fit keeps the results of an earlier fit.
             with interrupt_warns():
                 self._store(X, inputs, rows, problem, result)
@@ -349,13 +348,16 @@ class TreeClustering(
         """Return the checked arguments, their distinct rows, and the problem to be solved."""
         objective = method.objective
         check_names(X)
+        check_aligned(X, sample_weight=sample_weight, embedding=embedding)
+        if objective.explains_labels:
+            check_aligned(X, y=y)
         embedder, reference, embedding = split_pipeline(
             self.reference, X, embedding, self.random_state
         )
         inputs = self._inputs(objective, X, y, sample_weight, embedding, embedder)
         method.check_data(inputs.X, inputs.weight[inputs.present])
         n_jobs = effective_n_jobs(self.n_jobs)
-        rows = inputs.merge(n_jobs, unit_free=self.standardize)
+        rows = inputs.merge(unit_free=self.standardize)
         names = _get_feature_names(X if embedding is None else embedding)
         reference = self._given(reference, objective, inputs, rows, names)
         tested, space = rows.X, rows.space
@@ -367,7 +369,7 @@ class TreeClustering(
                 space, reference = tested, scaling.apply_to_reference(reference)
         limits = None
         if self.constraints is not None:
-            limits = self.constraints.limits(X, rows.X, inputs.n_clusters)
+            limits = self.constraints.limits(X, inputs.X, rows.X, inputs.n_clusters)
         if limits is not None and limits.grids:
             lines = limits.on_lines(rows.X)
             tested = lines if scaling is None else scaling.apply(lines)

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
 from ._utils.frames import check_list_of_names, display_name, display_names
@@ -38,7 +39,9 @@ class Constraints(Part):
     steps : dict of column to positive number, optional
         Thresholds of a column are multiples of its step: ``steps={"age": 5}`` leads to tests such
         as ``age >= 55``. Steps are in the units of the user, also with ``standardize=True`` and in
-        pipelines of `table_pipeline`; those of dates are in days. They need ``split="axis"``.
+        pipelines of `table_pipeline`; those of dates are in days. They need ``split="axis"``. In
+        another Pipeline, constraints refer to the columns that its last step gets. Steps of a
+        column that a StandardScaler has scaled raise an error.
     max_depth : int, optional
         Maximum number of tests on the path to a leaf, which is the length of a rule.
     max_tests_per_column : int, optional
@@ -78,7 +81,10 @@ class Constraints(Part):
 
     def __post_init__(self):
         for name in ("columns", "not_tested"):
-            check_list_of_names(getattr(self, name), name)
+            names = getattr(self, name)
+            check_list_of_names(names, name)
+            if hasattr(names, "__iter__"):  # tuples are equal by value, and have a hash
+                vars(self)[name] = tuple(names)
         super().__post_init__()
         if self.columns is not None and self.not_tested is not None:
             raise ValueError("Constraints: give columns or not_tested, not both.")
@@ -86,14 +92,18 @@ class Constraints(Part):
         if self.first is not None:
             used[f"first={self.first!r}"] = self.first
         for what, name in used.items():
-            if self.columns is not None and name not in list(self.columns):
+            if self.columns is not None and name not in self.columns:
                 raise ValueError(f"Constraints: {what} conflicts with columns, which lacks it.")
-            if self.not_tested is not None and name in list(self.not_tested):
+            if self.not_tested is not None and name in self.not_tested:
                 raise ValueError(f"Constraints: {what} conflicts with not_tested, which has it.")
         for name, step in (self.steps or {}).items():
             is_number = isinstance(step, Real) and not isinstance(step, bool | np.bool_)
             if not is_number or not 0 < step < math.inf:
                 raise ValueError(f"Constraints: the step of {name!r} must be > 0, got {step!r}.")
+
+    def __hash__(self):
+        values = vars(self).values()
+        return hash(tuple(frozenset(v.items()) if isinstance(v, dict) else v for v in values))
 
     def check_parameters(self, n_clusters, kind, algorithm):
         """Raise a ValueError if the constraints contradict parameters of TAOClustering.
@@ -118,13 +128,14 @@ class Constraints(Part):
                 f"{(n_clusters - 1).bit_length()}, or fewer clusters."
             )
 
-    def limits(self, given, X, n_clusters):
+    def limits(self, given, every, X, n_clusters):
         """Return the constraints for the columns of X, as SplitLimits.
 
         Parameters
         ----------
         given : X as passed to `fit`, which has the names of the columns
-        X : array or CSR matrix of shape (n, d), in the units of the user
+        every, X : arrays or CSR matrices of shape (n, d), in the units of the user
+            All rows, and the distinct rows that the tree is fitted to.
         n_clusters : int
 
         Raises
@@ -140,8 +151,8 @@ class Constraints(Part):
         group = np.array([users.index(owner) for owner in owners], dtype=np.intp)
         place = partial(_place, users)
         tested = np.full(len(users), self.columns is None)
-        tested[[place("columns", name) for name in _listed(self.columns)]] = True
-        tested[[place("not_tested", name) for name in _listed(self.not_tested)]] = False
+        tested[[place("columns", name) for name in self.columns or ()]] = True
+        tested[[place("not_tested", name) for name in self.not_tested or ()]] = False
         n_tested, most = int(tested.sum()), self.max_tests_per_column
         if n_tested == 0:
             option = "not_tested" if self.columns is None else "columns"
@@ -161,6 +172,12 @@ class Constraints(Part):
             own = np.flatnonzero(group == place("steps", name)).tolist()
             if sources is not None:
                 own = [j for j in own if _is_number(sources[j])]
+            elif _is_standardised(every, own[0]):
+                raise ValueError(
+                    f"constraints: steps: {name!r} has the standard deviation 1, as if it had been "
+                    f"scaled: {step!r} would not be in its own units. Use standardize=True in "
+                    "place of the scaler, or table_pipeline, whose constraints are in raw units."
+                )
             if not own:
                 raise ValueError(f"constraints: steps: {name!r} is not a column of numbers.")
             grids |= {j: Grid(float(step), sources and sources[j]) for j in own}
@@ -171,10 +188,6 @@ class Constraints(Part):
         return SplitLimits(group, tested[group], grids, first, self.max_depth, most)
 
 
-def _listed(names):
-    return [] if names is None else list(names)
-
-
 def _place(users, option, name):
     """Return the position of a column that an option names among the user's columns."""
     if display_name(name) not in users:
@@ -182,6 +195,12 @@ def _place(users, option, name):
             f"constraints: {option}: there is no column {name!r}; the columns are {listed(users)}."
         )
     return users.index(display_name(name))
+
+
+def _is_standardised(X, j):
+    """Return whether a column has fractions and the standard deviation 1, up to rounding."""
+    values = (X[:, [j]].toarray() if sp.issparse(X) else X[:, j]).astype(np.float64)
+    return np.any(values % 1 != 0) and abs(values.std() - 1) < 1e-6  # X may be float32
 
 
 def _is_number(column):

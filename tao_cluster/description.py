@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
+from ._utils.frames import check_aligned
 from .columns.names import Indicator, check_feature_names, printable, printable_names
 from .columns.steps import UnsupportedStepError
 from .columns.view import RawView, flat_steps, output_names, shown, transformed
@@ -24,6 +25,7 @@ from .objectives.base import cluster_sums
 from .objectives.labels import encode
 from .plot.cards import plot_cards
 from .plot.style import Target
+from .problem.repeats import content_order, row_keys
 from .reference import free_labels
 from .report import check_weight, cluster_names, cluster_numbers, position_of, report
 from .tree import tree_of
@@ -34,7 +36,8 @@ __all__ = ["Contrast", "Description", "Segment", "describe"]
 NO_SEGMENT = "no segment"  # rows that a tree leaves without a cluster
 _PRECISION = 3
 _LISTED, _IN_SENTENCE = 5, 3  # numbers of the columns that differ most
-_LEAST = 0.2  # smaller differences, in standard deviations, are not mentioned
+# Differences below _LEAST standard deviations, or _N_ERRORS standard errors, are not mentioned.
+_LEAST, _N_ERRORS = 0.2, 3.0
 _N_RESAMPLES, _N_BLOCKS = 1000, 2000
 _WORDS = {">": "above", ">=": "at least", "<": "below", "<=": "at most"}
 _WORDS_OF_DATES = {">": "after", ">=": "from", "<": "before", "<=": "up to"}
@@ -69,7 +72,8 @@ def describe(
         The same rows in the clustering space, if `fit` was given an embedding. Without it, the
         costs and typical rows of such a model are unknown (NaN).
     y : array-like of shape (n,), optional
-        Labels of new rows, if the model explains labels.
+        Labels of the rows, if the model explains labels. Without them, precision and recall are
+        unknown (NaN).
 
     Returns
     -------
@@ -88,28 +92,32 @@ def describe(
     All columns of X are compared, also those that the tree does not test. Columns that a pipeline
     drops, names and identifiers are left out. A difference is that of the mean of the cluster from
     the mean of all rows, in standard deviations of all rows. Means leave out missing values, whose
-    shares are compared, too. Of categories, the shares of the levels are compared.
+    shares are compared, too. Of categories, the shares of the levels are compared. Sentences and
+    facts mention differences of at least 0.2 standard deviations and three standard errors.
 
     Each cluster is matched with the free cluster with which it shares most rows (one to one).
     Precision is the share of the rows of the cluster that this free cluster has; recall is the
-    share of the rows of the free cluster that the cluster has. The free clusters are those of the
-    fit if X has its rows, and otherwise those of the nearest free centres.
+    share of the rows of the free cluster that the cluster has. The free cluster of a row is that of
+    the nearest free centre or, if the model explains labels, its label in `y`.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from tao_cluster import TAOClustering, describe
-    >>> table = pd.DataFrame({"spend": [10, 12, 11, 90, 95], "age": [30.0, 41.0, 35.0, 52.0, 58.0]})
+    >>> table = pd.DataFrame({"spend": [*range(20), *range(90, 110)], "age": range(20, 60)})
     >>> model = TAOClustering(2, split="axis", max_leaves=2, random_state=0).fit(table)
-    >>> print(describe(model, table, rows="customers").table["sentence"][0])
-    3 customers (60.0 %): spend at most 51; age 35 against 43 overall
+    >>> print(describe(model, table, rows="customers").table["sentence"][1])
+    20 customers (50.0 %): spend at most 54; age 30 against 40 overall
     """
+    check_aligned(X, sample_weight=sample_weight, embedding=embedding, y=y)
     read = _Read.from_rows(model, X, feature_names, sample_weight)
     view, last, leaves, weight = read.view, read.last, read.leaves, read.weight
     tested = X if isinstance(view, RawView) else read.encoded
     facts = report(view, tested, feature_names=read.names, sample_weight=sample_weight)
     nodes, all_leaves, labels = facts["nodes"], tree_of(view).leaves.tolist(), cluster_names(view)
-    quality = _Quality.from_rows(read, embedding, y)
+    quality, unlabelled = _Quality.from_rows(read, embedding, y), np.zeros(len(weight), dtype=bool)
+    if y is not None:
+        unlabelled = (quality.free < 0) & (weight > 0)
     english = premises_of(view, read.names, all_leaves, _english(nodes, read.names))
     has_rest = any(nodes[leaf]["cluster"] < 0 for leaf in all_leaves)
     classes, segments = getattr(last, "classes_", None), []
@@ -124,9 +132,8 @@ def describe(
         weighted = "" if sample_weight is None else " of the weight"
         size_text = f"{n} {noun} ({100 * share:.1f} %{weighted})"
         rule = _alternatives([english[leaf] for leaf in own])
-        means, most = read.means, read.means.largest(read.means.deviations(k), 2 * MAX_TERMS)
-        off, features = means.deviations(k), means.features
-        most = [j for j in most if abs(off[j]) >= _LEAST] if n else []
+        means, off, most = read.means, read.means.deviations(k), read.mentioned(k, here, share)
+        features = means.features
         texts = {
             j: (means.text(j, means.mean[k, j]), means.text(j, means.overall[j])) for j in most
         }
@@ -146,6 +153,8 @@ def describe(
         lines += [f"differs most in: {compared}"] if bars else []
         lines += [f"cost: {_cost_text(cost)}"] if math.isfinite(cost) else []
         lines += [] if typical is None else [f"most typical row: row {typical}"]
+        n_unlabelled = int((here & unlabelled).sum())
+        lines += [f"rows without a label: {n_unlabelled}"] if n_unlabelled else []
         segments.append(
             Segment(
                 labels[k] if k >= 0 else NO_SEGMENT,
@@ -170,6 +179,8 @@ def describe(
         f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {printable(str(rows))}"
     )
     heading += f"; the tree costs {_cost_text(cost)}" if math.isfinite(cost) else ""
+    if unlabelled.any():
+        heading += f"; {unlabelled.sum()} of them have no label, but the tree assigns them, too"
     options = model, feature_names, sample_weight is not None
     return Description(segments, heading, cost, read, *options)
 
@@ -185,6 +196,7 @@ class _Read(NamedTuple):
     leaves, clusters : int arrays of shape (n,)
     weight : float64 array of shape (n,)
     values, means : Values, and Means of the clusters; the last group has the rows of none
+    keys : array of shape (n,), one number per row, the same for equal rows
     """
 
     view: Any
@@ -196,6 +208,7 @@ class _Read(NamedTuple):
     weight: np.ndarray
     values: Values
     means: Means
+    keys: np.ndarray
 
     @classmethod
     def from_rows(cls, model, X, feature_names, sample_weight):
@@ -212,13 +225,26 @@ class _Read(NamedTuple):
             names = check_feature_names(output_names(model[:-1]), tree_of(last).n_features)
             names = printable_names(names)
         leaves = last.apply(encoded)
-        weight = check_weight(sample_weight, len(leaves))
+        weight = check_weight(sample_weight, X)
         own = own if feature_names is None else feature_names
         values = Values.from_rows(model, view, X, own)
         labels, numbers = tree_of(last).leaf_label[leaves], np.array(cluster_numbers(last))
         clusters, n = np.where(labels < 0, -1, numbers[labels]), len(numbers) + 1
         means = values.means(clusters, weight, n)
-        return cls(view, names, last, encoded, leaves, clusters, weight, values, means)
+        keys = row_keys(encoded)
+        return cls(view, names, last, encoded, leaves, clusters, weight, values, means, keys)
+
+    def mentioned(self, k, here, share):
+        """Return the features whose difference from all rows is worth a word, the largest first.
+
+        The rows of cluster k are those of the mask `here`, with this share of the weight.
+        """
+        # Equal rows count once, so that neither weights nor repeats matter.
+        n_distinct = len(np.unique(self.keys[here & (self.weight > 0)]))
+        least = max(_LEAST, _N_ERRORS * math.sqrt((1 - share) / max(n_distinct, 1)))
+        off = self.means.deviations(k)
+        found = self.means.largest(off, 2 * MAX_TERMS)
+        return [j for j in found if n_distinct and abs(off[j]) >= least]
 
 
 def _english(nodes, names):
@@ -295,12 +321,11 @@ class _Quality:
         """Assign rows to free clusters; see :func:`tao_cluster.describe`."""
         last, X, clusters, weight = read.last, read.encoded, read.clusters, read.weight
         space = getattr(last, "_space", None)
+        if y is not None and getattr(space, "classes", None) is None:
+            raise ValueError('y is used only by a model with objective="labels": leave y out.')
         if space is None or getattr(space.objective, "is_missing", False):  # of a loaded model
             return cls(weight)
-        free, costs, distances, is_fitted = None, None, None, False
-        if y is None and hasattr(last, "labels_"):
-            is_fitted = np.array_equal(last.labels_, space.label_names(clusters))
-        y = last.free_labels_ if is_fitted else y
+        free, costs, distances = None, None, None
         embedding = last._embedded(X, embedding)
         if space.classes is not None:
             free = None if y is None else encode(y, space.classes)[0]
@@ -310,7 +335,7 @@ class _Quality:
             rows = space.clustered_rows(last._check_new(X), None, embedding)
             objective, data = space.objective, space.objective.prepare(rows)
             centers = [space.scaled_centers(c) for c in (last.cluster_centers_, last.free_centers_)]
-            free = y if is_fitted else free_labels(objective, data, weight, centers[1])
+            free = free_labels(objective, data, weight, centers[1])
             free = np.where(free == space.noise, -1, free)  # rows that a trimmed clustering leaves
             if objective.is_sum:
                 both = zip(centers, (clusters, free), strict=True)
@@ -319,8 +344,6 @@ class _Quality:
                 costs = np.column_stack(costs)
                 if space.noise is None:
                     costs[(clusters < 0) | (free < 0)] = 0
-        elif is_fitted:
-            free = y
         if free is None:
             return cls(weight, distances=distances)
         n_clusters = len(last.cluster_centers_)
@@ -574,7 +597,8 @@ def _markdown(text):
 
 def _resampled_means(values, weight, rng):
     """Return the means of bootstrap samples: float array of shape (n_resamples, n_columns)."""
-    n_blocks = min(len(weight), _N_BLOCKS)
+    order = content_order(values, weight)  # the draws do not depend on the order of the rows
+    values, weight, n_blocks = values[order], weight[order], min(len(weight), _N_BLOCKS)
     block = rng.permutation(len(weight)) % n_blocks
     known = weight[:, None] * ~np.isnan(values)
     sums, sizes = (

@@ -9,6 +9,7 @@ from scipy.stats import entropy
 from greedy.base import OBJECTIVES
 from greedy.bounds import bound_of, own_objective
 
+from ._utils.frames import check_aligned
 from ._utils.matrices import check_rows, power_of_two
 from .objectives import KCenter, Spacing
 from .reference import cost_increase
@@ -58,7 +59,7 @@ def weighted_average_depth(tree, X, sample_weight=None):
     """
     tree = tree_of(tree)
     depth = tree.depth[tree.apply(X)]
-    return float(np.average(depth, weights=check_weight(sample_weight, len(depth))))
+    return float(np.average(depth, weights=check_weight(sample_weight, X)))
 
 
 def weighted_average_explanation_size(tree, X, sample_weight=None):
@@ -85,7 +86,7 @@ def weighted_average_explanation_size(tree, X, sample_weight=None):
     """
     tree = tree_of(tree)
     sizes = explanation_sizes(tree)[tree.apply(X)]
-    return float(np.average(sizes, weights=check_weight(sample_weight, len(sizes))))
+    return float(np.average(sizes, weights=check_weight(sample_weight, X)))
 
 
 def normalized_mutual_information(labels, reference_labels, sample_weight=None):
@@ -158,7 +159,8 @@ def adjusted_rand_index(labels, reference_labels, sample_weight=None):
     >>> adjusted_rand_index([0, 0, 1, 1], [0, 0, 0, 1])
     0.0
     """
-    weight = check_weight(sample_weight, len(labels))
+    check_aligned(labels, reference_labels=reference_labels)
+    weight = check_weight(sample_weight, labels)
     weight = weight / power_of_two(weight.max())  # weights of pairs cannot overflow
     one, other = _codes(labels), _codes(reference_labels)
     partitions = _codes(one * len(other) + other), one, other, np.zeros_like(one)
@@ -195,17 +197,19 @@ def accuracy(labels, reference_labels, sample_weight=None, *, matched=False):
     >>> accuracy([0, 0, 1, 1], [1, 1, 0, 1], matched=True)
     0.75
     """
+    check_aligned(labels, reference_labels=reference_labels)
     if matched:
         joint = _joint_weights(labels, reference_labels, sample_weight).toarray()
         pairs = linear_sum_assignment(joint, maximize=True)
         return float(joint[pairs].sum() / joint.sum())
-    weight = check_weight(sample_weight, len(labels))
+    weight = check_weight(sample_weight, labels)
     return float(np.average(np.asarray(labels) == np.asarray(reference_labels), weights=weight))
 
 
 def _joint_weights(labels, reference_labels, sample_weight):
     """Return the contingency table of two clusterings in sample weights: CSR matrix."""
-    weight = check_weight(sample_weight, len(labels))
+    check_aligned(labels, reference_labels=reference_labels)
+    weight = check_weight(sample_weight, labels)
     pairs = _codes(labels), _codes(reference_labels)
     return sp.coo_matrix((weight, pairs)).tocsr()  # tocsr() sums the weights of equal pairs
 
@@ -259,7 +263,7 @@ def feature_usage(tree, X, sample_weight=None):
         shape=(tree.n_nodes, tree.n_features),
     )
     leaves = tree.apply(X)
-    share = np.bincount(leaves, check_weight(sample_weight, len(leaves)), tree.n_nodes)
+    share = np.bincount(leaves, check_weight(sample_weight, X), tree.n_nodes)
     reached = np.flatnonzero(share)
     on_path = (tree.paths(reached) @ tests) > 0
     return on_path.T @ (share[reached] / share.sum())
@@ -329,8 +333,10 @@ def spacing(X, labels, sample_weight=None):
     >>> spacing([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1])
     7.0
     """
+    check_aligned(X, labels=labels)
+    weight = check_weight(sample_weight, X)
     X, objective = check_rows(X), Spacing()
-    terms = (np.asarray(labels), check_weight(sample_weight, X.shape[0]))
+    terms = (np.asarray(labels), weight)
     return float(np.sqrt(objective.squared_spacing(objective.prepare(X), *terms)))
 
 
@@ -436,7 +442,7 @@ def _rows_of(model, X, sample_weight):
             f"X has the shape {rows.shape}, but the clustered rows of the fit had the shape "
             f"{expected}. Give the rows of the fit, or their embedding if fit was given one."
         )
-    return rows, check_weight(sample_weight, rows.shape[0])
+    return rows, check_weight(sample_weight, X)
 
 
 def _named(name, objectives):

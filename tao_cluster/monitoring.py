@@ -1,18 +1,21 @@
 """`monitor`: whether the clusters of a fitted model still hold on the rows of another month."""
 
+import html
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from pandas.api.types import is_numeric_dtype
 from scipy.stats import chi2
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from ._utils.frames import as_pandas, display_names
+from ._utils.frames import as_pandas, check_aligned, display_names
 from ._utils.matrices import check_rows
 from ._utils.warnings import listed
+from .columns.dates import Date
 from .columns.steps import UnsupportedStepError
 from .columns.table_reader import output_name
 from .columns.view import RawView, flat_steps, numbers_of, shown, transformed
@@ -100,7 +103,7 @@ class Monitor:
 
     def _repr_html_(self):
         tables = "".join(f"<p>{t}</p>{f.to_html(border=0, **_FORMAT)}" for t, f in self._tables())
-        return f"<p><b>{self.verdict}</b></p>{tables}"
+        return f"<p><b>{html.escape(self.verdict)}</b></p>{tables}"
 
     def _tables(self):
         yield "Sizes of the segments", self.segments
@@ -125,7 +128,8 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
         arrays.
     ids : str, or pair of array-likes, optional
         The column of both tables that identifies a row, or the ids of the old and of the new rows.
-        Ids that only one of both has count as left or new.
+        Ids that only one of both has count as left or new. The integer 12, the float 12.0 and, if
+        the ids of the other month are numbers, the strings "12" and "0012" are the same id.
     y, embedding : pair, optional
         Labels, or rows of the embedding, of the old and of the new rows, for a model that was
         fitted with them.
@@ -137,8 +141,8 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     Raises
     ------
     ValueError
-        If ids are not distinct or have another number than the rows, and for the reasons of
-        `predict` and `cost_increase`.
+        If ids are missing or not distinct, have another number than the rows, or if no id is in
+        both months; if a month has no rows; and for the reasons of `predict` and `cost_increase`.
 
     See Also
     --------
@@ -153,7 +157,8 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     Missing values are a bin. The PSI of a test is that of its weighted sum, over the rows that
     reach it. A distribution is to be watched above 0.1 and has moved above 0.25. It must also
     exceed what chance gives in one of 1000 draws from equal distributions (about a chi-squared
-    quantile times 1/n_old + 1/n_new).
+    quantile times 1/n_old + 1/n_new). Dates are not compared, since those of another month always
+    differ; parts of dates, such as the weekday, are.
 
     *The verdict* is to refit if one of these rules holds; otherwise the clusters still hold.
 
@@ -176,6 +181,12 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     []
     """
     tables, last = [as_pandas(X_old), as_pandas(X_new)], last_step(model)
+    for i, name in enumerate(("X_old", "X_new")):
+        if _num_samples(tables[i]) == 0:
+            raise ValueError(f"{name} has no rows.")
+        for each, both in (("y", y), ("embedding", embedding)):
+            if both is not None:
+                check_aligned(tables[i], **{each: both[i]})
     ids = None if ids is None else _checked_ids(ids, tables)
     try:
         view, names = shown(model, X=tables[0])
@@ -245,7 +256,11 @@ def _costs(model, X, month, arrays):
         cost = last_step(model).cost_increase(transformed(flat_steps(model)[:-1], X), **arrays)
         return pd.Series({"rows with another label": cost})
     further = dict.fromkeys(("y", "sample_weight", "embedding")) | arrays
-    found, cost, _ = refitted(model, X, X, "tests", further)
+    last = last_step(model)
+    if len(rows) < len(last.free_centers_):  # too few for a free clustering of their own
+        X = transformed(flat_steps(model)[:-1], X)
+        return pd.Series([last.cost_increase(X, **arrays), np.nan], names)
+    found, cost, *_ = refitted(model, X, X, "tests", further)
     return pd.Series([cost, last_step(found).cost_increase_], names)
 
 
@@ -299,7 +314,10 @@ def _bins_of_levels(*pair):
 def _columns(last, view, names, tables):
     """Return :attr:`Monitor.columns`."""
     then, now = (_frame(view, names, X) for X in tables)
-    used, lines = last.tree_.used_features, {}
+    used, lines, dates = last.tree_.used_features, {}, set()
+    if getattr(view, "_reader", None) is not None:
+        outputs = view._reader.outputs()
+        dates = {name for name, _, each in outputs if isinstance(each, Date) and not each.part}
     own = then.columns.intersection(now.columns, sort=False)
     tested = set() if names is None else {str(names[j]) for j in used}
     if isinstance(view, RawView):
@@ -316,7 +334,8 @@ def _columns(last, view, names, tables):
             unknown = sorted(levels[1] - levels[0])
             share = counts[1][-2] / counts[1].sum()
         gaps = [each[-1] / each.sum() for each in counts]
-        index, unknown = _index(*counts), listed(unknown, quote=False)
+        index = (np.nan, "not compared") if name in dates else _index(*counts)
+        unknown = listed(unknown, quote=False)
         lines[name] = (*index, name in tested, *gaps, share, unknown)
     table = pd.DataFrame.from_dict(lines, orient="index", columns=_OF_COLUMNS)
     return table.sort_values("psi", ascending=False, kind="stable")
@@ -365,11 +384,21 @@ def _checked_ids(ids, tables):
     found = [pd.Index(np.asarray(each)) for each in ids]
     if list(map(len, found)) != list(map(_num_samples, tables)):
         raise ValueError("ids must be a pair: one id per row of X_old, and one per row of X_new.")
-    for index in found:
+    if any(index.hasnans for index in found):
+        raise ValueError("ids must not be missing; leave out the rows without an id.")
+    texts = [index.map(str).str.strip() for index in found]
+    if any(is_numeric_dtype(index) for index in found):
+        texts = [t.str.replace(r"^0+(?=\d)|\.0+$", "", regex=True) for t in texts]
+    for index in texts:
         if index.has_duplicates:
             twice = listed(index[index.duplicated()].unique())
             raise ValueError(f"ids must be distinct within a month; these are not: {twice}.")
-    return found
+    if not texts[0].isin(texts[1]).any():
+        raise ValueError(
+            f"No id is in both months (ids are such as {found[0].tolist()[0]!r} then and "
+            f"{found[1].tolist()[0]!r} now). Leave out ids to compare the months without them."
+        )
+    return texts
 
 
 def _transitions(labels, ids, clusters):
@@ -411,7 +440,7 @@ def _verdict(reasons, segments, costs, columns, tests, transitions):
         both = transitions.to_numpy()[:-1, :-1]
         change = f"{100 * (1 - np.trace(both) / max(1, both.sum())):.1f} % changed segment"
     status = pd.concat([tests.set_index("test"), columns])["status"]
-    watched = listed(status.index[status != "stable"], quote=False, most=3)
-    before, after = costs.iloc[-1]
-    holds = f"the segments still hold: cost increase {before:.1f} -> {after:.1f} %"
+    watched = listed(status.index[status.isin([*LIMITS])], quote=False, most=3)
+    before, after = ("unknown" if np.isnan(cost) else f"{cost:.1f}" for cost in costs.iloc[-1])
+    holds = f"the segments still hold: cost increase {before} -> {after} %"
     return f"{change}; {holds}{'; watch ' * bool(watched)}{watched}."

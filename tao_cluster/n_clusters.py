@@ -1,5 +1,6 @@
 """`choose_n_clusters`: the measures of several numbers of clusters, and a suggestion."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -8,7 +9,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
-from ._utils.frames import as_pandas
+from ._utils.frames import as_pandas, check_aligned
 from .estimator import TAOClustering
 from .plot.charts import plot_n_clusters
 from .separation import MOST_ROWS, suggest
@@ -128,7 +129,8 @@ def choose_n_clusters(
     ------
     ValueError
         If `n_clusters` are not integers from 2 to n, if both an estimator and options are given, or
-        if the estimator has a `reference` or explains labels. If `fit` would raise a ValueError.
+        if the estimator has a `reference` or explains labels. If `max_rows` or `trees` has a wrong
+        value, or the embedding does not belong to the rows. If `fit` would raise a ValueError.
 
     Examples
     --------
@@ -140,7 +142,12 @@ def choose_n_clusters(
     3
     """
     X = as_pandas(X)
+    check_aligned(X, embedding=embedding)
     numbers = _checked(n_clusters, _num_samples(X))
+    if not isinstance(max_rows, Integral) or isinstance(max_rows, bool) or max_rows < 2:
+        raise ValueError(f"max_rows must be a number of rows, at least 2; got {max_rows!r}.")
+    if not isinstance(trees, bool):
+        raise ValueError(f"trees must be True or False; got {trees!r}.")
     settings = {"random_state": random_state, "n_jobs": n_jobs}
     settings = {name: value for name, value in settings.items() if value is not None}
     if estimator is not None and options:
@@ -169,7 +176,7 @@ def choose_n_clusters(
 
 def _checked(n_clusters, n_rows):
     """Return numbers of clusters as a sorted list; raise an error if they cannot be compared."""
-    is_list = not isinstance(n_clusters, Integral | str)
+    is_list = isinstance(n_clusters, Iterable) and not isinstance(n_clusters, str)
     numbers = list(n_clusters) if is_list else []
     is_valid = all(isinstance(k, Integral) and 2 <= k <= n_rows for k in numbers)
     if not numbers or not is_valid:

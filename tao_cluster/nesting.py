@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
 
+from ._utils.frames import check_aligned
 from ._utils.options import name_of, with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
 from .columns.view import flat_steps
 from .dendrograms import levels_of
 from .estimator import TAOClustering
 from .initial_trees.builders import InitialTree, bisector
+from .measures import adjusted_rand_index
 from .objectives import KMeans
 from .objectives.nested import (
     Hierarchy,
@@ -32,7 +33,7 @@ from .objectives.nested import (
 from .optimize.algorithms import DirectForm, Oblique
 from .plot.dendrogram import plot_nested
 from .problem.copies import Noise
-from .problem.split_limits import narrowed
+from .problem.split_limits import fit_narrowed
 from .reference import FreeClustering, free_clustering
 from .refitting import frozen, last_step, numbered_like, with_tree
 from .table import passed_on
@@ -114,7 +115,7 @@ class NestedTrees:
     Notes
     -----
     The rows are not copied, and cuts are computed when they are first asked for: do not change the
-    values of X before.
+    values of X before. Leaves have no histograms, so that there is no `predict_proba`.
 
     Examples
     --------
@@ -135,12 +136,11 @@ class NestedTrees:
         self.agreement = None
         if reference_levels is not None:
             weight = further["sample_weight"]
-            has_weight = True if weight is None else np.asarray(weight) > 0
-            found = []
-            for given, own in zip(reference_levels, self.labels, strict=True):
-                counts = has_weight & (given >= 0)
-                found.append(adjusted_rand_score(given[counts], own[counts]))
-            self.agreement = np.array(found)
+            weight = np.ones(len(self.labels[0])) if weight is None else np.asarray(weight)
+            pairs = zip(reference_levels, self.labels, strict=True)
+            self.agreement = np.array(
+                [adjusted_rand_index(a, b, np.where(a < 0, 0.0, weight)) for a, b in pairs]
+            )
 
     def predict(self, X, k):
         """Return the cluster of each row at the level of k clusters: int32 array of shape (n,)."""
@@ -306,14 +306,15 @@ def nested(model, X, n_clusters=None, *, form=None, sample_weight=None, embeddin
     if form is not None and form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(map(repr, FORMS))}; got {form!r}.")
     further = {"y": None, "sample_weight": sample_weight, "embedding": embedding}
+    check_aligned(X, **further)
     last, tree = last_step(model), tree_of(last_step(model))
     Z = passed_on(model, X) if last is not model and len(flat_steps(model)) > 1 else X
-    last._check_new(Z)
     with one_thread():
         plain = copy.copy(last)
         plain.reference = None
         method = with_plain_numbers(plain)._method()
         _check_objective(method.objective)
+        last._new_rows(Z, None, sample_weight, embedding)  # raises if they do not fit the model
         _, rows, problem = frozen(plain, Z, further, method)
         view = kernel_arrays(rows.X)
         tree = tree.prune(tree.node_counts(tree.route(view)))
@@ -376,8 +377,8 @@ def fit_nested(
         Largest number of clusters K, at least 2. The default is that of the estimator, or 10.
     estimator : TAOClustering, or Pipeline that ends with one, optional
         An unfitted model, for example that of :func:`table_pipeline`. It is cloned. If neither it
-        nor `parameters` limit the tree, it has one leaf per cluster and at most 10 (K - 1)
-        parameters. With its default algorithm, there are up to 39 noisy copies per row.
+        nor `parameters` limit the tree, it has at most K leaves and 10 (K - 1) parameters. With its
+        default algorithm, there are up to 39 noisy copies per row.
     reference : optional
         A dendrogram of the same rows to explain, instead of the best hierarchy: a linkage matrix of
         SciPy, a fitted AgglomerativeClustering or BisectingKMeans, or the condensed tree of
@@ -433,6 +434,7 @@ def fit_nested(
     if last is not model and len(flat_steps(model)) > 1:
         Z = passed_on(model, X, fits=True)
     further = {"y": None, "sample_weight": sample_weight, "embedding": embedding}
+    check_aligned(X, **further)
     n_rows = Z.shape[0] if hasattr(Z, "shape") else len(Z)
     given = None if reference is None else levels_of(reference, n_rows, n_clusters)
     if given is not None and given[-1].min() < 0:
@@ -475,21 +477,20 @@ def _train(estimator, X, given, further):
         if given is None:
             merges, over_levels = _best_hierarchy(problem)
         else:
-            merges, over_levels = _given_hierarchy(problem, given, rows.row_of_input)
+            merges, over_levels = _given_hierarchy(problem, given, rows.row_of_input, inputs.weight)
         if plain.init == "auto" and kind.name == "oblique":
             method = _with_settings(method, start=_Dividing(merges))
-        narrow, restored = narrowed(over_levels)
-        result = restored(method.fit_tree(narrow))
-        levels, labels, result = _numbered(problem, merges, over_levels, result)
+        result = fit_narrowed(method, over_levels)
+        levels, labels, result = _numbered(problem, merges, result)
         with interrupt_warns():
             estimator._store(X, inputs, rows, numbered_like(problem, labels), result)
     return levels
 
 
-def _numbered(problem, merges, over_levels, result):
+def _numbered(problem, merges, result):
     """Return the levels in the best order for a tree, and its result, with its clusters renumbered.
 
-    The tree is the result for the problem `over_levels`, and the costs are those of `problem`.
+    The tree is the result for other costs and perhaps other rows; the costs are those of `problem`.
 
     Returns
     -------
@@ -497,14 +498,15 @@ def _numbered(problem, merges, over_levels, result):
     labels : int array of shape (n,), the new numbers of the clusters of the rows
     result : Result
     """
-    tree, leaf_of_row = result.tree, result.leaves(over_levels, problem.n_jobs)
-    used, labels = np.unique(tree.leaf_label[leaf_of_row], return_inverse=True)
+    tree = result.tree
+    leaves = tree.route(kernel_arrays(problem.X), n_jobs=problem.n_jobs)
+    used, labels = np.unique(tree.leaf_label[leaves], return_inverse=True)
     parts = Statistics.of(problem.data, labels, problem.weight, len(used))
     levels, _ = ordered(_merges_among(merges, used, problem.n_clusters), parts)
     number = np.full(problem.n_clusters, -1, levels.dtype)
     number[used] = levels[-1]
     levels, labels = levels[:, np.argsort(levels[-1])], levels[-1][labels]
-    return levels, labels, replace(result, tree=_relabelled(tree, number))
+    return levels, labels, replace(result, tree=_relabelled(tree, number), leaf_of_row=leaves)
 
 
 def _with_settings(method, **changes):
@@ -543,12 +545,19 @@ def _best_hierarchy(problem):
     return merges, replace(problem, objective=objective, free=free_levels, reference=centers)
 
 
-def _given_hierarchy(problem, levels, row_of_input):
-    """Return the merges of a given hierarchy, and the problem that explains its labels."""
-    if row_of_input is not None:
-        first = np.unique(row_of_input, return_index=True)
-        levels = levels[:, first[1][first[0] >= 0]]
-    k, labels = problem.n_clusters, levels[-1].astype(np.intp)
+def _given_hierarchy(problem, levels, row_of_input, weight):
+    """Return the merges of a given hierarchy, and the problem that explains its labels.
+
+    Equal rows with different labels are different rows of this problem. `row_of_input` and `weight`
+    are those of the rows of the input.
+    """
+    k, present = problem.n_clusters, np.flatnonzero(row_of_input >= 0)
+    pair = row_of_input[present] * k + levels[-1, present]
+    order = np.lexsort([weight[present], pair])  # the order of a sum changes its last bits
+    pairs, first, group = np.unique(pair[order], return_index=True, return_inverse=True)
+    problem = problem.subset(pairs // k, np.bincount(group, weight[present][order]))
+    levels = levels[:, present[order[first]]]
+    labels = levels[-1].astype(np.intp)
     if len(np.unique(labels)) < k:
         raise ValueError("A cluster of the reference has no rows of positive weight of its own.")
     of_cluster = np.array([levels[:, np.argmax(labels == c)] for c in range(k)]).T

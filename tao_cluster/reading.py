@@ -165,9 +165,9 @@ def cell_errors(path, frame=None):
 
 def _place(path, frame, row):
     """Return the place of a row: the line of a text file, or the row number of another file."""
-    layout = frame.attrs.get("layout")
-    if layout is None:
+    if "layout" not in frame.attrs:
         return f"row {row}"
+    layout = Reading(**frame.attrs["layout"])
     number, _ = next(islice(_records(path, layout), int(row) + layout.header, None))
     return f"line {number}"
 
@@ -227,7 +227,7 @@ def _read_text(path, reading, on_note, decisions):
     ]
     frame = pd.concat(columns, axis=1) if columns else texts
     # Numbers of a later file are written with the same decimal mark. Other parts are detected anew.
-    frame.attrs["layout"] = layout
+    frame.attrs["layout"] = asdict(layout)  # plain values, which other formats can store
     frame.attrs["file"] = file_of(replace(reading, decimal=layout.decimal))
     return frame
 

@@ -1,6 +1,7 @@
 """`refit`: a fitted model for the rows of the next month, with the old segments and names."""
 
 import copy
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from greedy.leaf_clusters import match_labels
 
+from ._utils.frames import as_pandas, check_aligned
 from ._utils.options import with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
 from ._utils.warnings import listed
@@ -18,9 +20,10 @@ from .columns.view import flat_steps, output_names
 from .export.format import condition_text
 from .optimize.fixed_columns import refit_columns
 from .problem.problem import Result
+from .problem.split_limits import fit_narrowed
 from .reference import FreeClustering
-from .report import report
-from .table import passed_on
+from .report import cluster_numbers, report
+from .table import TablePipeline, decided_again, passed_on, without_first_gaps
 from .tree import tree_of
 from .tree.routing import kernel_arrays
 
@@ -29,6 +32,7 @@ __all__ = ["refit"]
 KEEPS = ("tests", "columns", "nothing")
 # Fitted attributes of the search for a tree, which stay if the tests stay.
 _OF_SEARCH = ("history_", "n_iter_", "best_lambda_", "_growth")
+_EVIDENCE = 0.3  # Jaccard index from which the rows of a new cluster are evidence for its old name
 
 
 def refit(model, X_new, keep="tests", *, y=None, sample_weight=None, embedding=None, verbose=1):
@@ -36,7 +40,9 @@ def refit(model, X_new, keep="tests", *, y=None, sample_weight=None, embedding=N
 
     The new clusters get the old numbers by the best one-to-one match on the rows of `X_new`: as
     many rows as possible have the same cluster as by the old model. The names of
-    `model.name_clusters` stay with the numbers.
+    `model.name_clusters` stay with the numbers, if there is evidence: if the Jaccard index of the
+    rows of the old and of the new cluster is at least 0.3 (the rows that are in both, divided by
+    the rows that are in one of them). Other clusters are named "new segment".
 
     Parameters
     ----------
@@ -49,11 +55,13 @@ def refit(model, X_new, keep="tests", *, y=None, sample_weight=None, embedding=N
           Centres, costs, the free clustering and the statistics of the nodes are those of `X_new`.
         - "columns" keeps the structure of the tree and the columns of each test. Passes move
           thresholds and weights so that the cost falls. Tests on sets of levels stay as they are.
-        - "nothing" is a new fit with the same parameters.
+        - "nothing" is a new fit with the same parameters. The pipeline of a raw table looks at the
+          columns of the new table again; what its schema says of their kinds stays.
 
         Unless `keep` is "nothing", the steps of a Pipeline and the scales of ``standardize=True``
         stay as they are: the schema, the one-hot columns, the units and the treatment of gaps and
-        of unknown levels are those of the first fit.
+        of unknown levels are those of the first fit. The first missing values of a column that no
+        test uses are replaced by the cell of its median.
     y, sample_weight, embedding
         As for `fit`. In a Pipeline, only the last step uses the weights.
     verbose : int, default=1
@@ -91,6 +99,8 @@ def refit(model, X_new, keep="tests", *, y=None, sample_weight=None, embedding=N
     if keep not in KEEPS:
         raise ValueError(f"keep must be one of {', '.join(map(repr, KEEPS))}; got {keep!r}.")
     further = {"y": y, "sample_weight": sample_weight, "embedding": embedding}
+    X_new = as_pandas(X_new)
+    check_aligned(X_new, **further)
     found, *measures = refitted(model, X_new, X_new, keep, further)
     last = last_step(found)
     last.refit_changes_ = _changes(model, found, keep, *measures)
@@ -113,17 +123,23 @@ def facts_of(model):
 
 
 def refitted(model, X, new_X, keep, further):
-    """Return the new model, the cost increase of the old one on X, and the share of equal labels.
+    """Return the new model, the cost increase of the old one on X, and how many rows stay.
 
-    X are the rows for the old model, and `new_X` the same rows for the new one.
+    X are the rows for the old model, and `new_X` the same rows for the new one. The last two
+    results are the share of rows with the same cluster, and the Jaccard index of the rows of each
+    cluster then and now.
     """
     if not isinstance(model, Pipeline):
         return _of_estimator(model, X, new_X, keep, further)
     found, raw = copy.copy(model), new_X
     if len(model.steps) > 1:
+        is_table = isinstance(model, TablePipeline)
+        if is_table:
+            X = without_first_gaps(model, X, tested=keep == "nothing")
         X = new_X = passed_on(model, X)
         if keep == "nothing":
-            found.steps = [*clone(model[:-1]).fit(raw, further["y"]).steps, model.steps[-1]]
+            first_steps = decided_again(model, raw) if is_table else clone(model[:-1])
+            found.steps = [*first_steps.fit(raw, further["y"]).steps, model.steps[-1]]
             new_X = passed_on(found, raw)
     last, *measures = refitted(model[-1], X, new_X, keep, further)
     found.steps = [*found.steps[:-1], (model.steps[-1][0], last)]
@@ -145,7 +161,7 @@ def with_tree(model, X, tree, n_clusters, further):
     start = copy.copy(model)
     start.n_clusters, start.tree_ = n_clusters, tree
     # The centres of a reference, and names, belong to another number of clusters.
-    start.reference = None
+    start.reference = model.reference if n_clusters == model.n_clusters else None
     for name in ("cluster_names_", "_growth", "trace_"):
         vars(start).pop(name, None)
     start.history_, start.n_iter_ = [], 0  # the records are about nodes of the other tree
@@ -158,10 +174,25 @@ def _of_estimator(model, X, new_X, keep, further):
     before = model.cost_increase(X, **further)  # checks the rows, too
     old = tree.leaf_label[model.apply(X)]
     found, weight = _fitted(model, new_X, old, keep, further)
+    new = found.tree_.leaf_label[found.apply(new_X)]
+    overlaps = {}
+    for label, k in enumerate(cluster_numbers(model)):
+        is_old, is_new = old == label, new == label
+        both, either = weight @ (is_old & is_new), weight @ (is_old | is_new)
+        overlaps[k] = float(both / either) if either else 1.0
     if hasattr(model, "cluster_names_"):
-        found.cluster_names_ = list(model.cluster_names_)
-    is_same = old == found.tree_.leaf_label[found.apply(new_X)]
-    return found, before, float(np.average(is_same, weights=weight))
+        found.cluster_names_ = _with_evidence(model, overlaps)
+    return found, before, float(np.average(old == new, weights=weight)), overlaps
+
+
+def _with_evidence(model, overlaps):
+    """Return the names of a model, with "new segment" for clusters that share too few rows."""
+    names, has_labels = list(model.cluster_names_), hasattr(model, "classes_")
+    is_kept = [has_labels or k < 0 or share >= _EVIDENCE for k, share in overlaps.items()]
+    taken = {name for name, kept in zip(names, is_kept, strict=True) if kept}
+    others = (f"new segment{f' {i}' if i > 1 else ''}" for i in itertools.count(1))
+    free = (name for name in others if name not in taken)
+    return [name if kept else next(free) for name, kept in zip(names, is_kept, strict=True)]
 
 
 def _fitted(model, new_X, old, keep, further):
@@ -179,10 +210,8 @@ def _fitted(model, new_X, old, keep, further):
                 f"The labels y are {listed(inputs.classes)}, but the model explains "
                 f"{listed(model.classes_)}: refit needs the same labels."
             )
-        own = old  # old cluster of each distinct row
-        if rows.row_of_input is not None:
-            own = np.empty(len(rows.weight), old.dtype)
-            own[rows.row_of_input[inputs.present]] = old[inputs.present]
+        own = np.empty(len(rows.weight), old.dtype)  # old cluster of each distinct row
+        own[rows.row_of_input[inputs.present]] = old[inputs.present]
         problem, result = _solved(model, method, problem, rows, own, keep)
         with interrupt_warns():
             found._store(new_X, inputs, rows, problem, result)
@@ -233,7 +262,7 @@ def _solved(model, method, problem, rows, old, keep):
         start = tree if problem.scaling is None else problem.scaling.scaled_tree(tree)
         result = refit_columns(problem, method.settings, start)
     else:
-        result = method.fit_tree(problem)
+        result = fit_narrowed(method, problem)
     if is_numbered:
         labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
         numbers = _match(labels, old, problem)
@@ -274,23 +303,29 @@ def _renumbered(result, numbers):
 # ---------------------------------------------------------------- what has changed
 
 
-def _changes(model, found, keep, before, kept):
+def _changes(model, found, keep, before, kept, overlaps):
     """Return the text of :attr:`refit_changes_`."""
     old, new = facts_of(model), facts_of(found)
     costs = [facts["summary"]["cost_increase"] for facts in (old, new)]
     costs = ["infinite" if cost is None else f"{cost:.1f} %" for cost in costs]
-    sizes = [[100 * part["share"] for part in facts["clusters"]] for facts in (old, new)]
-    sizes = pd.DataFrame(
-        zip(*sizes, strict=True), [part["name"] for part in new["clusters"]], ["before", "now"]
-    )
+    sizes = pd.DataFrame({
+        when: {part["cluster"]: 100 * part["share"] for part in facts["clusters"]}
+        for when, facts in (("before", old), ("now", new))
+    })  # fmt: skip
+    sizes["overlap"] = 100 * pd.Series(overlaps)
+    names = [{part["cluster"]: part["name"] for part in facts["clusters"]} for facts in (old, new)]
+    sizes = sizes.rename(names[1])
+    gone = [names[0][k] for k in names[0] if names[0][k] not in names[1].values()]
     explains = new["summary"]["explains_labels"]
     lines = [
         f'Refit with keep="{keep}": {100 * kept:.1f} % of the rows keep their cluster.',
         f"{'Rows with another label' if explains else 'Cost increase'}: {costs[0]} in the old fit, "
         f"{before:.1f} % on the new rows with the old tests and free centres, {costs[1]} now.",
-        "Shares of the rows in percent:",
+        "Shares of the rows in percent, and overlap then and now on the new rows (Jaccard index):",
         sizes.to_string(float_format="{:.1f}".format),
     ]
+    if gone:
+        lines += [f"No segment is close enough to keep the name {listed(gone)}."]
     tests = [[node for node in facts["nodes"] if not node["is_leaf"]] for facts in (old, new)]
     if keep == "columns":
         moved = [

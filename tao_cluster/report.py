@@ -6,7 +6,9 @@ from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
+from ._utils.frames import check_aligned
 from ._utils.matrices import check_kind, check_rows, ranges
 from ._utils.warnings import listed
 from .columns.names import levels_of, printable
@@ -143,15 +145,17 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     }
 
 
-def check_weight(sample_weight, n_rows):
-    """Return checked sample weights: float64 array of shape (n_rows,), ones by default.
+def check_weight(sample_weight, X):
+    """Return checked weights of the rows of X: float64 array of shape (n,), ones by default.
 
     Raises
     ------
     ValueError
-        If there is not one number per row, if one is negative, or if all are 0.
+        If there is not one number per row in the order of X, if one is negative, or if all are 0.
     """
     check_kind(sample_weight, "sample_weight")
+    check_aligned(X, sample_weight=sample_weight)
+    n_rows = _num_samples(X)
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
     is_valid = weight.shape == (n_rows,) and np.all((weight >= 0) & (weight < np.inf))
     if not is_valid or not weight.any():
@@ -459,7 +463,7 @@ def _of_rows(model, tree, X, sample_weight):
         known = (getattr(model, name, None) for name in _KNOWN)
         return sizes, *known, getattr(model, "split_densities_", None)
     leaves = model.apply(X)
-    weight = check_weight(sample_weight, len(leaves))
+    weight = check_weight(sample_weight, X)
     n_rows = tree.node_counts(leaves[weight > 0])
     X = check_rows(numbers_of(model, X))
     terms = (tree, kernel_arrays(X), leaves, weight)

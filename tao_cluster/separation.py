@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples
 from ._utils.matrices import check_rows
 from .objectives.kmeans import KMeans
 from .objectives.spherical import SphericalKMeans
+from .problem.repeats import content_order
 from .problem.scaling import ClusteringSpace
 from .tree.densities import GAP, density_ratio
 
@@ -65,9 +66,10 @@ def suggest(X, estimator, n_clusters=None, *, embedding=None, trees=True, max_ro
     n_rows = _num_samples(X)
     if n_clusters is None:
         n_clusters = range(2, min(n_rows, _MOST_CLUSTERS) + 1)
-    order = check_random_state(estimator.random_state).permutation(n_rows)[:max_rows]
+    rng = check_random_state(estimator.random_state)
+    order = rng.permutation(content_order(X, embedding))[:max_rows]
     halves = [
-        [None if rows is None else _safe_indexing(rows, np.sort(part)) for rows in (X, embedding)]
+        [None if rows is None else _safe_indexing(rows, part) for rows in (X, embedding)]
         for part in (order[1::2], order[::2])
     ]
     lines = [_measures(k, estimator, halves, trees) for k in n_clusters]

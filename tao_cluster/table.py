@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ._utils.frames import (
     as_pandas,
+    check_aligned,
     check_container,
     check_list_of_names,
     display_name,
@@ -225,9 +226,11 @@ class TablePipeline(Pipeline):
         """The decisions as a DataFrame with one row per column of the raw table."""
         return self.schema_.table
 
-    def _fit(self, *args, **options):
+    def _fit(self, X, y=None, *args, **options):
         """Fit all steps but the last, which learns the raw column behind each feature."""
-        Z = super()._fit(*args, **options)
+        given = {name.rpartition("__")[2]: value for name, value in options["raw_params"].items()}
+        check_aligned(X, y=y, **given)
+        Z = super()._fit(X, y, *args, **options)
         has_rules = getattr(self.steps[-1][1], "constraints", None) is not None
         return with_raw_columns(self.steps[:-1], Z) if has_rules else Z
 
@@ -283,6 +286,49 @@ def passed_on(pipeline, X, *, fits=False):
     first = pipeline[:-1]
     Z = first.fit_transform(X) if fits else first.transform(X)
     return with_raw_columns(pipeline.steps[:-1], Z) if isinstance(pipeline, TablePipeline) else Z
+
+
+def decided_again(pipeline, df):
+    """Return the first steps of a TablePipeline for another table, not fitted.
+
+    The kinds of columns are those of the old schema. What else :func:`table_pipeline` decides about
+    them, for instance because of missing values, is decided anew.
+    """
+    reader, encoder = pipeline.steps[0][1], pipeline.steps[1][1]
+    parts = {name: step for name, step, _ in encoder.transformers}
+    names = display_names(df)
+    known = [i for i, name in enumerate(names) if name in reader.schema.columns]
+    scales = [parts.get("complete"), *getattr(parts.get("filled"), "named_steps", {}).values()]
+    options = {
+        "missing": "indicator" if "missing" in parts else "median",
+        "category_weight": encoder.transformer_weights["missing"],
+        "standardize": any(isinstance(scale, StandardScaler) for scale in scales),
+    }
+    if "levels" in parts:
+        options["max_levels"] = parts["levels"].max_categories
+    return table_pipeline(df.iloc[:, known], schema=reader.schema, **options)[:-1]
+
+
+def without_first_gaps(pipeline, df, *, tested=False):
+    """Return a table in which columns that have their first missing values have none.
+
+    Each such value becomes the cell of the median of its column, since the fit has learned no value
+    to fill in. Unless `tested`, those of columns that the tree tests stay, and raise an error
+    later.
+    """
+    reader, names = pipeline.steps[0][1], display_names(df)
+    kept = set() if tested else raw_view(pipeline).tested_columns
+    table, filled = reader._read(df), df.copy(deep=False)
+    for name, column, _ in reader.outputs():
+        values = table[name].to_numpy()
+        if name in reader._without_gaps() and np.isnan(values).any() and column not in kept:
+            place = names.index(column)
+            order = np.argsort(values, kind="stable")  # missing values are the last
+            cells = df.iloc[:, place].copy()
+            n_known = len(values) - int(np.isnan(values).sum())
+            cells.iloc[order[n_known:]] = cells.iloc[order[max(n_known - 1, 0) // 2]]
+            filled.isetitem(place, cells)
+    return filled
 
 
 class DecisionWarning(UserWarning):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import datasets
+from benchmarks import datasets, snapshot
 from benchmarks.evidence import readme
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
@@ -17,6 +17,7 @@ from benchmarks.evidence.render import FalseSentenceError, pages
 from benchmarks.evidence.runs import COLUMNS, Results, Run, execute
 from benchmarks.evidence.tables import oblique
 from benchmarks.evidence.tables.plan import Plan
+from tao_cluster import Tree
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
@@ -159,3 +160,33 @@ def test_pages_that_are_kept_are_those_of_the_csv_files():
 
 def test_tables_of_readme_are_those_of_the_csv_files():
     assert readme.tables(RESULTS) in readme.README.read_text(encoding="utf-8")
+
+
+def test_a_changed_result_is_found_and_shown(tmp_path, monkeypatch, capsys):
+    """A changed threshold and a failing case are reported, and nothing else is."""
+    tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [0.5, 0, 0],
+                            [-1, 0, 1], 1)  # fmt: skip
+    cases = {"tree": tree.to_dict, "frame": tree.to_dataframe, "sum": lambda: np.arange(3.0)}
+    monkeypatch.setattr(snapshot, "STORED", tmp_path / "stored.json")
+    monkeypatch.setattr(snapshot, "CASES", cases)
+    (tmp_path / "stored.json").write_text('{"versions": {}, "cases": {}}')
+    before = str(tmp_path / "before")
+    assert snapshot.main(["--write", "--store", before]) == 1
+    assert snapshot.main([]) == 0
+    moved = tree.with_splits({0: (tree.split(0), np.nextafter(0.5, 1))})
+    cases |= {"tree": moved.to_dict, "sum": lambda: 1 / 0}
+    capsys.readouterr()
+    assert snapshot.main(["--before", before]) == 1
+    printed = capsys.readouterr().out
+    assert "2 of 3 cases differ" in printed
+    assert "threshold: [0.5000000000000001, 0.0, 0.0]" in printed
+    assert "error: division by zero" in printed
+    assert snapshot.main(["--only", "frame"]) == 0
+
+
+def test_versions_explain_the_differences_of_their_kind():
+    before = snapshot.versions() | {"matplotlib": "3.0", "numpy": "1.0"}
+    of_fits = snapshot.explanations("fit: IMM", before, snapshot.versions())
+    of_pictures = snapshot.explanations("picture: path", before, snapshot.versions())
+    assert [each.split()[0] for each in of_fits] == ["numpy"]
+    assert [each.split()[0] for each in of_pictures] == ["numpy", "matplotlib"]

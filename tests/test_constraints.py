@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import rest_in_sweeps
+from sklearn.preprocessing import StandardScaler
 
 import greedy
 from tao_cluster import (
@@ -16,11 +17,13 @@ from tao_cluster import (
     TAOClustering,
     load,
     outofcore,
+    refit,
     table_pipeline,
     tao_path,
 )
 from tao_cluster.cli import main
 from tao_cluster.columns import raw_view
+from tao_cluster.objectives import Labels
 
 COLUMNS = ["age", "spend", "plan", "visits", "since"]
 STEPS = {"age": 5, "spend": 0.1, "visits": 2.5, "since": 30}
@@ -193,6 +196,7 @@ def test_greedy_methods_test_only_the_allowed_columns(method):
     np.testing.assert_array_equal(
         model.free_labels_, method(3, random_state=0, standardize=True).fit(X).free_labels_
     )
+    check(refit(model, table(5, mixed=False), "nothing", verbose=0), rules, table(5, mixed=False))
     with pytest.raises(ValueError, match="keeps columns and not_tested, but not 'max_depth'"):
         method(3, constraints=Constraints(max_depth=3)).fit(X)
 
@@ -259,3 +263,30 @@ def test_impossible_constraints_raise_before_the_fit(message):
     with pytest.raises(ValueError, match=message):
         model.fit(table(0, mixed=False))
     assert not hasattr(model, "tree_")
+
+
+SCALED = {
+    "frame": lambda X: StandardScaler().set_output(transform="pandas").fit_transform(X),
+    "float32": lambda X: StandardScaler().fit_transform(X.astype(np.float32)),
+    "sparse": lambda X: StandardScaler(with_mean=False).fit_transform(sp.csr_matrix(X)),
+    "list": lambda X: StandardScaler().fit_transform(X).tolist(),
+}
+
+
+@pytest.mark.parametrize("form", SCALED)
+def test_steps_of_scaled_columns_raise(form):
+    """Whether rows are repeated or left out, for a fit and for a path."""
+    X = pd.concat([table(7, mixed=False)] * 2)
+    rules = Constraints(steps={"spend" if form == "frame" else 1: 0.5})
+    model = TAOClustering(3, split="axis", objective=Labels(), constraints=rules)
+    for run in (model.fit, model.fit_path):
+        with pytest.raises(ValueError, match="table_pipeline, whose constraints are in raw units"):
+            run(SCALED[form](X), y=X["plan"].where(X["plan"] < 2, -1))
+
+
+@pytest.mark.parametrize("values", [[-1, 1], [2, 4, 4, 6], [0.1, 0.9, 2.3, 3.1]])
+def test_columns_in_their_own_units_have_steps(values):
+    """Integers can have the standard deviation 1, too."""
+    X = np.repeat(values, 10)[:, None] + np.zeros((10 * len(values), 2))
+    model = TAOClustering(2, split="axis", constraints=Constraints(steps={0: 1}), random_state=0)
+    assert model.fit(X).tree_.threshold[0] % 1 == 0

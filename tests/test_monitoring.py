@@ -1,5 +1,7 @@
 """`monitor`: a verdict by stated rules, and counts that add up."""
 
+import html
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -57,7 +59,7 @@ def test_changes_need_a_refit(how, reason, fitted):
     assert found.verdict.startswith("Refit: ")
     assert pd.Series(found.reasons).str.contains(reason).any(), found.reasons
     assert found.reasons[0] in found.verdict
-    assert found.verdict in found._repr_html_()
+    assert html.escape(found.verdict) in found._repr_html_()
     assert found.segments[["rows_then", "rows_now"]].sum().tolist()[0] == len(then)
 
 

@@ -16,8 +16,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 import greedy
-from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree
+from tao_cluster import Constraints, DirectForm, PenaltyMethod, TAOClustering, Tree
 from tao_cluster import objectives as objectives_module
+from tao_cluster._utils.options import Part
 from tao_cluster.initial_trees import Bisecting, Centroids, Random
 from tao_cluster.initial_trees.cart import Cart
 from tao_cluster.optimize.algorithms import AxisAligned, Oblique
@@ -420,3 +421,44 @@ def test_an_interrupt_leaves_a_usable_estimator(digits, monkeypatch):
     assert Path(caught[0].filename).name == Path(__file__).name
     assert 0 < model.n_iter_ < 100
     np.testing.assert_array_equal(model.predict(digits), model.labels_)
+
+
+# ---------------------------------------------------------------- equal by value
+
+PARTS = {
+    "algorithm": lambda: DirectForm(n_init=np.int64(2), node_solver=Newton()),
+    "penalty method": lambda: PenaltyMethod(refine=DirectForm(trim=0.1), penalty=ZeroOne()),
+    "list": lambda: Constraints(columns=["age", "plan"], first="age", max_depth=np.int8(3)),
+    "array": lambda: Constraints(not_tested=np.array(["age", "plan"])),
+    "positions": lambda: Constraints(columns=np.arange(3), steps={1: 0.5, 2: 5}),
+    "cart": lambda: Cart(5),
+    "split": lambda: AxisAligned(midpoints=False),
+    "medoids": lambda: objectives_module.KMedoids(metric="cityblock"),
+    "labels": lambda: objectives_module.Labels(noise="explain"),
+    "trimmed": lambda: objectives_module.Trimmed(objectives_module.KMedians(), share=0.1),
+} | {
+    cls.__name__: cls
+    for cls in vars(objectives_module).values()
+    if isinstance(cls, type) and issubclass(cls, Part)
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_are_equal_by_value_and_keys_of_dicts(name):
+    part, same = PARTS[name](), PARTS[name]()
+    other = clone(TAOClustering(init=part)).init  # also after the copies of scikit-learn
+    assert part == same == other
+    assert {part: 1}[same] == {part: 1}[other] == 1
+    unlike = [PARTS[each]() for each in PARTS if type(PARTS[each]()) is not type(part)]
+    assert part not in unlike
+
+
+def test_equal_constraints_have_one_hash():
+    """Whatever containers and types of numbers the user takes."""
+    rules = [
+        Constraints(columns=form(["a", "b"]), steps=steps)
+        for form in (list, tuple, np.array)
+        for steps in ({"a": 5, "b": 0.5}, {"b": np.float64(0.5), "a": 5.0})
+    ]
+    assert len({*rules}) == 1
+    assert len({*rules, Constraints(columns=["b", "a"]), Constraints(steps={"a": 5})}) == 3

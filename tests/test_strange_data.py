@@ -50,7 +50,7 @@ def test_weight_two_is_a_repeated_row(X, rng, node_solver):
     [
         (np.zeros(200), "at least one"),
         (-np.ones(200), "Negative"),
-        (np.ones(3), "sample_weight.shape"),
+        (np.ones(3), "3 entries, but X has"),
         (np.linspace(0.1, 1, 200), "must be integers"),
     ],
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import narwhals
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import _num_samples
 
 from .warnings import listed
 
@@ -82,6 +83,34 @@ def as_pandas(X):
     if isinstance(frame, narwhals.LazyFrame):
         frame = frame.collect()
     return frame.to_pandas() if isinstance(frame, narwhals.DataFrame) else X
+
+
+def check_aligned(X, **given):
+    """Raise a ValueError if an argument does not belong to the rows of X, in their order.
+
+    Parameters
+    ----------
+    X : table of n rows
+    **given : array-likes with one entry or row per row of X, or None, by the name of the argument
+        A pandas object must not have the row labels of X in another order.
+    """
+    check_host(X)
+    for name, values in given.items():
+        is_array = hasattr(values, "__len__") or hasattr(values, "shape")
+        if not is_array or isinstance(values, str):  # None, or reported by other checks
+            continue
+        check_host(values, name)
+        n_rows, n_values = _num_samples(X), _num_samples(values)
+        if n_rows != n_values:
+            raise ValueError(f"{name} has {n_values} entries, but X has {n_rows} rows.")
+        if not (hasattr(X, "iloc") and hasattr(values, "iloc")):
+            continue
+        of_rows, own = X.index, values.index
+        if not own.equals(of_rows) and own.isin(of_rows).all() and of_rows.isin(own).all():
+            raise ValueError(
+                f"{name} has the row labels of X in another order, but its entries are used by "
+                f"position. {name}.loc[X.index] puts them into the order of X."
+            )
 
 
 def check_host(values, name="X"):

@@ -68,7 +68,7 @@ def add_parsers(commands):
     export = add("export", "write the tree in one of several formats", _export, model)
     formats = {"choices": [*FORMATS, "json"], "default": "rules", "help": "default: %(default)s"}
     export.add_argument("--format", **formats)
-    text = "dialect of SQL, such as postgres, mysql or bigquery (default: ansi)"
+    text = "dialect of SQL, such as postgres, mysql or bigquery (default: sqlite)"
     export.add_argument("--dialect", help=text)
     arguments.add_out(export, help="file to write (default: the screen; onnx needs a file)")
 

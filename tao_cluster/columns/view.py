@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from .._utils.frames import are_default, display_names, displayed, fitted_names
 from .._utils.matrices import FLOATS, check_rows, checked_array
@@ -224,6 +225,15 @@ class RawView(Facade):
         is_sparse = any(map(sp.issparse, parts))
         return (sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts))[:, order]
 
+    def gaps(self, X):
+        """Return where numbers of raw rows are missing, one column per feature; None if nowhere."""
+        filled = [f for f, source in enumerate(self._sources) if source.fill is not None]
+        if not filled or sp.issparse(X):
+            return None
+        found = np.zeros((_num_samples(X), len(self._sources)), dtype=bool)
+        found[:, filled] = np.isnan(self._raw_part(self._table(X), filled))
+        return found if found.any() else None
+
     def vectorized(self, X):
         """Return X; if the first step is a vectorizer, strings or dicts become its columns."""
         if not self.text_steps:
@@ -284,22 +294,26 @@ class RawView(Facade):
         return with_cells(row, cells)
 
     def _raw_numbers(self, X, features):
-        """Return the columns of numeric features, with missing values imputed.
+        """Return the columns of numeric features, with missing values imputed."""
+        fills = [self._sources[f].fill for f in features]
+        fills = np.array([np.nan if fill is None else fill for fill in fills], dtype=float)
+        return check_rows(_with_gaps_filled(self._raw_part(X, features), fills))
+
+    def _raw_part(self, X, features):
+        """Return the columns of numeric features as floats, which may be missing.
 
         The columns are selected by name if X and the fit have column names, else by position.
         """
         sources = [self._sources[f] for f in features]
         columns = [source.column for source in sources]
-        fills = np.array([np.nan if s.fill is None else s.fill for s in sources], dtype=float)
         if hasattr(X, "columns") and self.fit_names:
             columns = [_column_name(self.fit_names[s.column], s) for s in sources]
-        part = checked_array(
+        return checked_array(
             _safe_indexing(X, columns, axis=1),
             accept_sparse="csr",
             dtype=FLOATS,
             ensure_all_finite="allow-nan",
         )
-        return check_rows(_with_gaps_filled(part, fills))
 
     def _indicators(self, Z, features):
         """Yield groups of category features and their 0/1 values: (features, matrix).
@@ -599,6 +613,11 @@ def _names_of_rows(X):
 def numbers_of(model, X):
     """Return rows in the features of the model's tree: X, or `model.numbers(X)` for a RawView."""
     return model.numbers(X) if isinstance(model, RawView) else X
+
+
+def gaps_of(model, X):
+    """Return where the values of features are missing in raw rows, or None; see `RawView.gaps`."""
+    return model.gaps(X) if isinstance(model, RawView) else None
 
 
 def some_rows(model, x, feature_names=None):

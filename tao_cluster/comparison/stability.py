@@ -10,9 +10,10 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _is_fitted, _num_samples, has_fit_parameter
 
+from .._utils.frames import check_aligned
 from .._utils.matrices import check_weights
 from .._utils.warnings import InterruptedWarning, warn
 from ..base import TreeClustering
@@ -20,6 +21,7 @@ from ..columns.names import names_of, printable_names
 from ..columns.view import numbers_of, output_names, shown
 from ..measures import adjusted_rand_index, feature_usage
 from ..plot.charts import plot_stability
+from ..problem.repeats import content_order
 from ..tree import tree_of
 from .table import FORMAT, explains_labels, observed
 
@@ -200,7 +202,7 @@ def stability(
     'petal length (cm)'
     """
     _check(model, n, y)
-    check_consistent_length(X, y, sample_weight, embedding)
+    check_aligned(X, y=y, sample_weight=sample_weight, embedding=embedding)
     if sample_weight is not None:
         sample_weight = check_weights(sample_weight, X)
     rows = {"X": X, "y": y, "sample_weight": sample_weight, "embedding": embedding}
@@ -213,7 +215,10 @@ def stability(
         )
     rng = check_random_state(random_state)
     n_least = 1 if y is not None else _last(model)[0].n_clusters
-    draws = [_draw(rng, _num_samples(X), sample_weight, n_least) for _ in range(n)]
+    order = content_order(X, y, sample_weight, embedding)
+    if sample_weight is not None:
+        order = order[sample_weight[order] > 0]
+    draws = [_draw(rng, _num_samples(X), order, n_least) for _ in range(n)]
     *seeds, own = rng.randint(np.iinfo(np.int32).max, size=n + 1).tolist()
     if not _is_fitted(model):
         model = _fitted(_copy(model, own, keeps_seeds=True), rows)
@@ -247,15 +252,15 @@ def _check(model, n, y):
         )
 
 
-def _draw(rng, n_rows, weight, n_least):
-    """Draw a resample: counts per row, with at least n_least distinct rows of positive weight."""
-    has_weight = True if weight is None else np.asarray(weight) > 0
+def _draw(rng, n_rows, rows, n_least):
+    """Draw a resample of some rows: counts per row, with at least n_least distinct rows."""
+    n_drawn = len(rows)
     for _ in range(_N_DRAWS):
-        draw = np.bincount(rng.randint(n_rows, size=n_rows), minlength=n_rows)
-        if np.count_nonzero((draw > 0) & has_weight) >= n_least:
+        draw = np.bincount(rows[rng.randint(n_drawn, size=n_drawn)], minlength=n_rows)
+        if np.count_nonzero(draw) >= n_least:
             return draw
     raise ValueError(
-        f"Resamples of {n_rows} rows have fewer than {n_least} distinct rows, one per cluster, in "
+        f"Resamples of {n_drawn} rows have fewer than {n_least} distinct rows, one per cluster, in "
         f"{_N_DRAWS} of {_N_DRAWS} draws: stability needs more rows or fewer clusters."
     )
 

@@ -14,12 +14,12 @@ from pandas.api.types import is_numeric_dtype
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 import greedy
 
-from .._utils.frames import as_pandas
+from .._utils.frames import as_pandas, check_aligned
 from .._utils.matrices import spaced_rows
 from .._utils.options import resolve
 from .._utils.warnings import InterruptedWarning, warn
@@ -28,6 +28,7 @@ from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
 from ..optimize.choose import knee
 from ..optimize.settings import OBJECTIVES, default_depth
+from ..problem.repeats import content_order
 from ..reference import split_pipeline
 from ..table import passed_on, table_pipeline
 from .splits import RESAMPLING, check_splits, repeated
@@ -166,7 +167,7 @@ def compare(
     >>> axes = found.plot("leaves")
     """
     X = as_pandas(X)
-    check_consistent_length(X, sample_weight, embedding, y)
+    check_aligned(X, sample_weight=sample_weight, embedding=embedding, y=y)
     check_splits(splits, resampling, validation=validation, lambdas=lambdas)
     objective = "kmeans" if _same(objective, KMeans()) else objective
     resolved = resolve(objective, OBJECTIVES, Objective)
@@ -202,10 +203,14 @@ def compare(
         parameters, path["lambdas"] = parameters or [3 * n - 2 for n in leaves], _TO_LIMITS
     study = _Study(given, settings, leaves, parameters, path)
     options = {"pipeline": pipeline, "explains_labels": explains_labels, "notes": tuple(ignored)}
+    order = content_order(X, y, sample_weight, embedding)
     if splits == 1:
-        kept, held = hold_out(validation, _num_samples(X), random_state)
+        kept, held = hold_out(validation, order, random_state)
         return study.compared(series, kept, held, **options)
-    pairs = RESAMPLING[resampling](_num_samples(X), splits, random_state)
+    if sample_weight is not None:
+        order = order[np.asarray(sample_weight)[order] > 0]
+    pairs = RESAMPLING[resampling](len(order), splits, random_state)
+    pairs = [(order[kept], order[held]) for kept, held in pairs]
     return Comparison.from_splits(repeated(partial(study.compared, series, **options), pairs))
 
 
@@ -598,17 +603,21 @@ METHODS = {
 DEFAULT_METHODS = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
 
 
-def hold_out(validation, n_rows, random_state):
-    """Return positions of fitted and held-out rows; (None, None) if `validation` is None."""
+def hold_out(validation, order, random_state):
+    """Return positions of fitted and held-out rows; (None, None) if `validation` is None.
+
+    A share is drawn from the rows in the given order.
+    """
     if validation is None:
         return None, None
+    n_rows = len(order)
     if np.ndim(validation) == 0:
         if not 0 < validation < 1:
             raise ValueError(
                 f"validation={validation} must be a share between 0 and 1, positions of rows of X, "
                 f"or a mask of {n_rows} booleans."
             )
-        parts = train_test_split(np.arange(n_rows), test_size=validation, random_state=random_state)
+        parts = train_test_split(order, test_size=validation, random_state=random_state)
         return tuple(map(np.sort, parts))
     is_held = np.zeros(n_rows, dtype=bool)
     try:

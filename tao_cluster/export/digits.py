@@ -6,9 +6,11 @@ together: rounded weights move the sums of all rows, and the threshold follows.
 
 import heapq
 import math
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 _EXTRA_DIGITS = 3  # a bound has up to 3 digits more than `precision`, if that makes it exact
+_SAFE_DIGITS = 14  # the rounding of a midpoint does not reach them
 _ALL_DIGITS = 17  # they identify a float64
 _ROUNDING = 2.0**-52  # of one addition or multiplication, as a share of its result
 _LARGEST = 2.0**63  # integers below it are written in full
@@ -45,18 +47,40 @@ def bound_text(bound, between, precision, decimals=None):
     >>> bound_text(bound, [2003, 2004], 3), bound_text(bound, [2003, 2004], 3, decimals=0)
     ('2003.5', '2003')
     """
-    low, high = _ends(between)
-    is_closed_below = is_rounded_up(bound)
-
-    def fits(number):
-        return low <= number < high if is_closed_below else low < number <= high
-
-    value = bound.value
+    value, fits = bound.value, _fits(bound, between)
     if decimals is not None and abs(value) < 1 / _ROUNDING:
-        turn = ROUND_FLOOR if is_closed_below else ROUND_CEILING
+        turn = ROUND_FLOOR if is_rounded_up(bound) else ROUND_CEILING
         rounded = Decimal(f"{value:.14g}").quantize(Decimal(1).scaleb(-decimals), turn)
         value = float(rounded) + 0.0 if fits(float(rounded)) else value
     return short_text(value, precision, fits)
+
+
+def _fits(bound, between):
+    """Return the function that says whether a number separates the same rows as a bound."""
+    low, high = _ends(between)
+    if is_rounded_up(bound):
+        return lambda number: low <= number < high
+    return lambda number: low < number <= high
+
+
+def without_rounding(bound, between):
+    """Return a bound whose value has 14 digits instead of 17, if that separates the same rows.
+
+    The digits are those of the largest value that is known. The midpoint of 49.4 and 49.5 is
+    49.449999999999996, and becomes 49.45: x <= midpoint is then x < 49.45, as 49.45 is above it.
+
+    Parameters
+    ----------
+    bound : Bound
+    between : pair of float
+        Nearest values of rows below and above the bound; infinite if they are unknown.
+    """
+    size = max(abs(x) for x in (*between, bound.value) if math.isfinite(x))
+    value = round(bound.value, max(0, _SAFE_DIGITS - _n_digits(size))) + 0.0
+    if value == bound.value or not _fits(bound, between)(value):
+        return bound
+    is_beyond = (value > bound.value) == is_rounded_up(bound)
+    return replace(bound, value=value, is_strict=bound.is_strict != is_beyond)
 
 
 def short_text(number, precision, fits=lambda number: True):

@@ -8,7 +8,7 @@ from .._utils.optional import import_optional
 from .._utils.warnings import warn
 from ..columns.names import Indicator, Numeric
 from ..columns.view import shown
-from ..report import cluster_numbers
+from ..report import cluster_values
 from ..tree import tree_of
 from ..tree.conditions import Bound
 
@@ -33,10 +33,10 @@ def to_onnx(tree, *, dtype="auto"):
     Returns
     -------
     onnx.ModelProto
-        The input is `X` of shape (n, n_features). The output `label`, int64 of shape (n,), is the
-        number of the cluster, also if the clusters are named; for a model with `classes_` it is
-        the position in `classes_`. A tree with histograms has a second output, `probabilities`,
-        float64 of shape (n, n_clusters).
+        The input is `X` of shape (n, n_features). The output `label` of shape (n,) has the values
+        of `predict`, also if the clusters are named: int64 numbers of clusters, or the labels that
+        the model explains, of their own type. A tree with histograms has a second output,
+        `probabilities`, float64 of shape (n, n_clusters).
 
     Raises
     ------
@@ -77,7 +77,9 @@ def to_onnx(tree, *, dtype="auto"):
     _check_numbers(names)
     dtype, threshold = _input_type(dtype, model, tree)
     arrays = _arrays(replace(tree, threshold=threshold))
-    arrays["leaf_labels"] = np.array(cluster_numbers(model))[tree.leaf_label[tree.leaves]]
+    labels = np.array(cluster_values(model, names=False))
+    labels = labels.astype(object) if labels.dtype.kind == "U" else labels  # strings of ONNX
+    arrays["leaf_labels"] = labels[tree.leaf_label[tree.leaves]]
     double = onnx.TensorProto.DOUBLE
     steps = [
         ("Gather", ["X", "features"], "used", {"axis": 1}),
@@ -90,7 +92,8 @@ def to_onnx(tree, *, dtype="auto"):
         ("ArgMax", ["mistakes"], "leaf", {"axis": 1, "keepdims": 0}),
         ("Gather", ["leaf_labels", "leaf"], "label", {"axis": 0}),
     ]
-    outputs = [helper.make_tensor_value_info("label", onnx.TensorProto.INT64, ["n"])]
+    kind = helper.np_dtype_to_tensor_dtype(labels.dtype)
+    outputs = [helper.make_tensor_value_info("label", kind, ["n"])]
     if tree.leaf_value is not None:
         arrays["leaf_values"] = tree.leaf_value[tree.leaves]
         steps.append(("Gather", ["leaf_values", "leaf"], "probabilities", {"axis": 0}))

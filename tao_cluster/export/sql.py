@@ -10,15 +10,17 @@ from sqlglot import exp
 
 from ..columns.names import Indicator, Numbered, Numeric, levels_of
 from ..columns.view import named
-from ..report import cluster_values
+from ..report import cluster_values, intervals
 from ..tree import tree_of
-from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
+from ..tree.conditions import Condition, LevelSet, conditions_of_leaves, level_sets
+from .digits import without_rounding
 from .format import check_options
-from .sql_cells import limit, missing, missing_code, number_of
+from .sql_cells import limit, may_have_strings, missing, missing_code, number_of, number_or_null
 from .sql_dialects import (
     as_double,
     checked_dialect,
     exact_text,
+    family,
     float_literal,
     identifier,
     int_literal,
@@ -29,10 +31,11 @@ from .sql_dialects import (
 
 _COMPARE = {"<=": exp.LTE, "<": exp.LT, ">=": exp.GTE, ">": exp.GT}
 _EXACT_INTEGERS = 2.0**53  # beyond it, integers are rounded to floats
+_WORDS = {True: ("true", "1"), False: ("false", "0")}  # cells of SQLite can be strings
 _NEVER = exp.EQ(this=int_literal(1), expression=int_literal(0))
 
 
-def to_sql(tree, columns=None, *, table=None, dialect="ansi", names=True):
+def to_sql(tree, columns=None, *, table=None, dialect="sqlite", names=True):
     """Return the cluster of a row as an SQL ``CASE`` expression with one ``WHEN`` per leaf.
 
     The value is the number of the cluster. For named clusters it is the name, a quoted string, and
@@ -46,13 +49,13 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi", names=True):
         the names in the raw table.
     table : str, optional
         Name of a table. The result is then a query that returns the table with one more column,
-        `cluster`. The name is written before each column, so that SQLite reports a missing column;
-        otherwise, it reads a quoted name that is no column as a string.
-    dialect : str, default="ansi"
+        `cluster`; if the model has a column of this name, it is `cluster_2`. The name of the table
+        is written before each column, so that SQLite reports a missing column; otherwise, it reads
+        a quoted name that is no column as a string.
+    dialect : str, default="sqlite"
         The dialect of the database, a name of sqlglot: "bigquery", "duckdb", "mysql" (and MariaDB),
-        "postgres", "snowflake", "spark", "sqlite", "tsql" (SQL Server) and others. "ansi" is
-        another name of "sqlite". Other databases read it, too, unless it has dates, times, or
-        words for missing values.
+        "postgres", "snowflake", "spark", "sqlite", "tsql" (SQL Server) and others. "ansi" is an old
+        name of "sqlite".
     names : bool, default=True
         Whether named clusters are written by name. Otherwise the values are those of `predict`.
 
@@ -72,8 +75,10 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi", names=True):
     -----
     - Sums have the order of summation and the double precision of `predict`, and every number is
       read back exactly. A database with IEEE double arithmetic therefore returns the labels of
-      `predict`. This is tested with SQLite, DuckDB, PostgreSQL and MariaDB.
-    - Columns must have the types of the table of the fit, such as numbers and ``BOOLEAN``. Dates
+      `predict`. This is tested with SQLite, DuckDB, PostgreSQL and MariaDB. Where 14 digits of the
+      threshold of one feature separate the fitted rows alike, the others are left out.
+    - Columns must have the types of the table of the fit, such as numbers and ``BOOLEAN``. In
+      SQLite and DuckDB they can also be strings, as the import of a csv file makes them. Dates
       and times of day that were strings may be of the types ``DATE``, ``TIMESTAMP`` and ``TIME``.
     - Dates with a time zone must be of the type ``TIMESTAMP WITH TIME ZONE`` (``TIMESTAMP`` in
       MySQL), or strings with an offset. The time zone of the session does not matter. MySQL needs
@@ -97,7 +102,7 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi", names=True):
     >>> tests = [([0], [1.0]), None, ([1], [1.0]), None, None]
     >>> tree = Tree.from_splits([1, -1, 3, -1, -1], [2, -1, 4, -1, -1], tests,
     ...                         [3.5, 0, 0.5, 0, 0], [-1, 0, -1, 1, 2], n_features=2)
-    >>> print(to_sql(tree, ["width", "height"]))
+    >>> print(to_sql(tree, ["width", "height"], dialect="postgres"))
     CASE
       WHEN "width" <= 3.5 THEN 0
       WHEN "width" > 3.5 AND "height" <= 0.5 THEN 1
@@ -113,7 +118,7 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi", names=True):
     sets = level_sets(tree, levels_of(model, columns))
     _check_unique(columns, tree.used_features)
     name = None if table is None else identifier(table)
-    write = _Writer(columns, name, dialect, {})
+    write = _Writer(columns, name, dialect, {}, _intervals(model))
     lines, written = {}, {}  # each condition is formatted once, and used on all paths with it
     for leaf, conditions in conditions_of_leaves(tree, sets):
         keys = [c if isinstance(c, LevelSet) else (c.node, c.is_left) for c in conditions]
@@ -127,7 +132,19 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi", names=True):
         found = values[tree.leaf_label[0]]
     if table is None:
         return found
-    return f"SELECT *, {found} AS cluster\nFROM {sql_text(name, dialect)}"
+    schema, free = getattr(getattr(model, "pipeline", None), "schema_", None), "cluster"
+    raw = schema.columns if schema else getattr(model, "raw_names", columns)
+    while free in {column_of(each).lower() for each in raw}:
+        free += "_2"
+    return f"SELECT *, {found} AS {free}\nFROM {sql_text(name, dialect)}"
+
+
+def _intervals(model):
+    """Return the intervals in which bounds may be written, by feature and value; see `report`."""
+    tree, sides = tree_of(model), getattr(model, "split_sides_", None)
+    pairs = [] if sides is None else intervals(tree, sides).tolist()
+    bounds = [Condition.from_tree(tree, node).bound for node in range(len(pairs))]
+    return {(b.feature, b.value): pair for b, pair in zip(bounds, pairs, strict=True) if b}
 
 
 def _value(value, dialect):
@@ -185,12 +202,15 @@ class _Writer:
         A name of sqlglot.
     known : dict of Expression
         Terms of weighted sums, by feature and weight. They are added at first use.
+    intervals : dict of pair of float
+        Where the value of a bound may be, by feature and value.
     """
 
     names: Sequence
     table: exp.Identifier | None
     dialect: str
     known: dict
+    intervals: dict
 
     def condition(self, condition):
         """Return the SQL text of a Condition or LevelSet."""
@@ -226,36 +246,30 @@ class _Writer:
             )
             return as_double(when, self.dialect)
         if feature not in self.known:
-            self.known[feature] = as_double(self.value(name), self.dialect)
+            fill = getattr(name, "fill", None)
+            number = number_of(_reader(name), self.cell(name), self.dialect, fill)
+            self.known[feature] = as_double(number, self.dialect)
         value = self.known[feature].copy()
         return value if weight == 1 else exp.Mul(this=factor, expression=value)
-
-    def value(self, name):
-        """Return the value of a numeric feature, with the number that fills in missing values."""
-        reader, fill, cell = _reader(name), getattr(name, "fill", None), self.cell(name)
-        if fill is None:
-            return number_of(reader, cell, self.dialect)
-        filled = float_literal(fill, self.dialect)
-        if missing_code(reader, cell, self.dialect) is None:
-            return exp.func("COALESCE", number_of(reader, cell, self.dialect), filled)
-        is_missing = missing(reader, cell, self.dialect)
-        return exp.Case().when(is_missing, filled).else_(number_of(reader, cell, self.dialect))
 
     def bound(self, bound):
         """Return the condition on a single number."""
         name = self.names[bound.feature]
         reader, fill, cell = _reader(name), getattr(name, "fill", None), self.cell(name)
+        has_strings = may_have_strings(reader, self.dialect)
         found = limit(reader, cell, bound.value, bound.is_upper == bound.is_strict, self.dialect)
         if found is not None:
             compare = exp.LT if bound.is_upper else exp.GTE
             test = compare(this=found[0], expression=found[1])
         else:
-            value = number_of(reader, cell, self.dialect)
+            value = number_of(reader, cell, self.dialect, fill if has_strings else None)
             if abs(bound.value) >= _EXACT_INTEGERS:
                 value = as_double(value, self.dialect)
-            threshold = float_literal(bound.value, self.dialect)
-            test = _COMPARE[bound.sign](this=value, expression=threshold)
-        if fill is None or fill not in bound:
+            key, itself = (bound.feature, bound.value), (bound.value, bound.value)
+            shown = without_rounding(bound, self.intervals.get(key, itself))
+            threshold = float_literal(shown.value, self.dialect)
+            test = _COMPARE[shown.sign](this=value, expression=threshold)
+        if fill is None or has_strings or fill not in bound:
             return test
         return exp.or_(test, missing(reader, cell, self.dialect), copy=False)
 
@@ -281,6 +295,8 @@ class _Writer:
         has_missing = any(name.has_missing for name in names) == is_listed
         is_rest = is_rest == is_listed
         reader, cell = names[0].reader, self.cell(names[0])
+        if values and all(isinstance(v, Number) and not isinstance(v, bool) for v in values):
+            cell = number_or_null(cell, self.dialect)
         test = self.comparison(cell, values, is_equal=not is_rest)
         if has_missing:
             if test is None and is_rest:
@@ -305,6 +321,8 @@ class _Writer:
             return None
         if any(isinstance(value, str) for value in values):
             cell = exact_text(cell.copy(), self.dialect)
+        elif family(self.dialect) == "sqlite" and isinstance(values[0], bool):
+            cell, values = exp.func("LOWER", cell), [each for v in values for each in _WORDS[v]]
         literals = [literal(each, self.dialect) for each in values]
         if len(literals) == 1:
             return (exp.EQ if is_equal else exp.NEQ)(this=cell.copy(), expression=literals[0])

@@ -13,6 +13,7 @@ from .sql_dialects import (
     as_double,
     exact_text,
     family,
+    float_literal,
     int_literal,
     literal,
     string_literal,
@@ -69,6 +70,9 @@ _INSTANTS = {  # strings with an offset; the fraction of a second may have any n
     "postgres": "CAST(LEFT(x, 19) || LTRIM(SUBSTRING(x, 20), '.0123456789') AS TIMESTAMPTZ)",
     "sqlite": "DATETIME(SUBSTR(x, 1, 19) || LTRIM(SUBSTR(x, 20), '.0123456789'))",
 }
+# Numbers of cells that can be strings; NULL if they have no number.
+_NUMBERS = {"duckdb": "TRY_CAST(x AS DOUBLE)"}
+_NUMBERS |= {"sqlite": "CASE WHEN x GLOB '*[0-9]*' THEN number END"}
 # Styles of CONVERT in SQL Server.
 _STYLES = {"%m/%d/%Y": 101, "%d/%m/%Y": 103, "%d.%m.%Y": 104, "%d-%m-%Y": 105, "%b %d, %Y": 107}
 _STYLES |= {"%m-%d-%Y": 110, "%Y/%m/%d": 111}
@@ -107,7 +111,7 @@ def missing_code(reader, cell, dialect):
         literals = [_date_literal(reader, second, dialect) for second in dates]
         parts += [exp.In(this=moment, expressions=literals)] if literals else []
     if numbers:
-        parts.append(exp.In(this=cell.copy(), expressions=numbers))
+        parts.append(exp.In(this=number_or_null(cell, dialect), expressions=numbers))
     return exp.or_(*parts, copy=False) if parts else None
 
 
@@ -121,7 +125,7 @@ def _codes_of_dates(reader):
 def is_text(reader, dialect):
     """Return whether a column can hold strings; cells of SQLite can have other types."""
     if isinstance(reader, Level):
-        return reader.form == "text" or family(dialect) == "sqlite"
+        return reader.form == "text" or (reader.form == "truth" and family(dialect) == "sqlite")
     is_typed = isinstance(reader, Date) and reader.is_typed and family(dialect) != "sqlite"
     return not (is_typed or reader is None or isinstance(reader, Number))
 
@@ -156,16 +160,36 @@ def trimmed(text, dialect):
 # ---------------------------------------------------------------------- numbers
 
 
-def number_of(reader, cell, dialect):
-    """Return the number that the reader returns for a cell: an Expression, NULL for its codes."""
-    found = _number(reader, cell, dialect)
-    codes = missing_code(reader, cell, dialect)
-    return found if codes is None else exp.Case().when(codes, exp.null()).else_(found)
+def number_of(reader, cell, dialect, fill=None):
+    """Return the number that the reader returns for a cell, as an Expression.
+
+    Missing values are replaced by the number `fill`. Without it, they are NULL.
+    """
+    found, codes = _number(reader, cell, dialect), missing_code(reader, cell, dialect)
+    if fill is not None and may_have_strings(reader, dialect):
+        found = number_or_null(cell, dialect)
+    if codes is not None:
+        found = exp.Case().when(codes, exp.null()).else_(found)
+    return found if fill is None else exp.func("COALESCE", found, float_literal(fill, dialect))
+
+
+def number_or_null(cell, dialect):
+    """Return the number of a cell; if it is a string without a number, it is NULL or an error."""
+    number, text = _number(None, cell, dialect), _NUMBERS.get(family(dialect))
+    return number if text is None else template(text, dialect, x=cell, number=number)
+
+
+def may_have_strings(reader, dialect):
+    """Return whether a column of numbers can have strings, as the import of a csv file makes them.
+
+    SQLite and DuckDB would compare them as strings, so that their numbers are always cast.
+    """
+    return (reader is None or isinstance(reader, Number)) and family(dialect) in _NUMBERS
 
 
 @functools.singledispatch
-def _number(_reader, cell, _dialect):
-    return cell.copy()
+def _number(reader, cell, dialect):
+    return as_double(cell, dialect) if may_have_strings(reader, dialect) else cell.copy()
 
 
 @_number.register
@@ -407,15 +431,17 @@ def _parsed(form, cell, dialect):
         return _parsed_in_sqlite(form, cell)
     if kind == "tsql":
         return template(f"CONVERT(DATETIME2, x, {_STYLES[form]})", dialect, x=cell)
-    parse = exp.StrToTime if "%H" in form else exp.StrToDate
-    found = parse(this=cell.copy(), format=exp.Literal.string(form))
+    parse, text = exp.StrToTime if "%H" in form else exp.StrToDate, cell.copy()
+    if kind == "mysql" and "%d" not in form:  # the day would be 0
+        text, form = exp.func("CONCAT", text, exp.Literal.string(" 01")), f"{form} %d"
+    found = parse(this=text, format=exp.Literal.string(form))
     return exp.cast(found, "timestampntz")
 
 
 def _parsed_in_sqlite(form, cell):
     """Return the date of a string, of which the numbers may have one or two digits."""
-    found, rest = dict.fromkeys(_CODES, int_literal(0)), cell.copy()
-    for part in re.findall("%.|[^%]+", form):
+    found, rest = dict.fromkeys(_CODES, int_literal(0)) | {"%d": int_literal(1)}, cell.copy()
+    for part, after in re.findall("(%.|[^%]+)(?=(%[YmdHMS])?)", form):
         if part in ("%b", "%B"):
             rest = exp.func("LOWER", rest)
             months = exp.Literal.string("janfebmaraprmayjunjulaugsepoctnovdec")
@@ -423,8 +449,11 @@ def _parsed_in_sqlite(form, cell):
             found["%m"] = template("(x + 2) / 3", "sqlite", x=place)
             rest = exp.func("LTRIM", rest, exp.Literal.string("abcdefghijklmnopqrstuvwxyz"))
         elif part.startswith("%"):  # the cast reads the digits at the beginning
-            found[part] = template("CAST(x AS INTEGER)", "sqlite", x=rest)
-            rest = exp.func("LTRIM", rest, exp.Literal.string("0123456789"))
+            width = 4 if part == "%Y" else 2  # unless a separator says where the number ends
+            number = _substring(rest, 1, width) if after else rest
+            found[part] = template("CAST(x AS INTEGER)", "sqlite", x=number)
+            behind = exp.func("LTRIM", rest, exp.Literal.string("0123456789"))
+            rest = _substring(rest, 1 + width) if after else behind
         else:
             rest = _substring(rest, 1 + len(part))
     numbers = [found[code] for code in _CODES]

@@ -127,11 +127,12 @@ def exact_text(expression, dialect):
 
 def as_double(expression, dialect):
     """Return the cast of an expression to a float64."""
-    if family(dialect) != "sqlite":
-        return exp.cast(expression, "double")
-    # The name REAL, which sqlglot writes, is a float32 in other databases that read "ansi".
-    kind = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind="DOUBLE PRECISION")
-    return exp.Cast(this=expression, to=kind)
+    kind = exp.DataType.build("double")
+    if family(dialect) == "sqlite":  # other databases read this name, too, unlike REAL
+        kind = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind="DOUBLE PRECISION")
+    first = expression.this if isinstance(expression, exp.Div) else expression
+    is_double = isinstance(first, exp.Cast) and first.to == kind
+    return expression if is_double else exp.Cast(this=expression.copy(), to=kind)
 
 
 def int_literal(number):

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from .._utils.frames import check_list_of_names
+from .._utils.frames import check_aligned, check_list_of_names
 from .._utils.matrices import check_rows
 from ..columns.names import Indicator, has_indicators, printable
-from ..columns.view import numbers_of
+from ..columns.view import gaps_of, numbers_of
 from ..objectives.base import cluster_sums
 from ..tree import tree_of
 from ..tree.routing import kernel_arrays, project
@@ -102,6 +102,8 @@ class Rows:
         Sample weights; the default is 1 per row.
     known_clusters : int array of shape (n,), optional
         Clusters of the rows if they are not those of the leaves, as in a part of a tree.
+    gaps : bool array of shape (n, n_features), optional
+        Where values of X stand for missing ones, which means leave out.
     """
 
     tree: Any
@@ -111,6 +113,7 @@ class Rows:
     class_names: list[str]
     weight: np.ndarray | None = None
     known_clusters: np.ndarray | None = None
+    gaps: np.ndarray | None = None
 
     @classmethod
     def from_data(cls, model, X, y=None, class_names=None, weight=None):
@@ -131,10 +134,11 @@ class Rows:
             raise ValueError("y needs X, the rows whose classes it gives.")
         if X is None:
             return None
-        tree, X = tree_of(model), check_rows(numbers_of(model, X))
+        check_aligned(X, y=y)
+        tree, gaps, X = tree_of(model), gaps_of(model, X), check_rows(numbers_of(model, X))
         leaf_of_row = tree.apply(X)
         if y is None:
-            return cls(tree, X, leaf_of_row, None, [], weight)
+            return cls(tree, X, leaf_of_row, None, [], weight, gaps=gaps)
         y = np.asarray(y)
         if y.shape != (X.shape[0],):
             raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows.")
@@ -143,7 +147,7 @@ class Rows:
         names = [printable(str(name)) for name in (values if class_names is None else class_names)]
         if len(names) != len(values):
             raise ValueError(f"Got {len(names)} class names for {len(values)} classes in y.")
-        return cls(tree, X, leaf_of_row, classes, names, weight)
+        return cls(tree, X, leaf_of_row, classes, names, weight, gaps=gaps)
 
     def through(self, tree, stands_for):
         """Return a copy of the rows for another tree, such as the upper part of this tree.
@@ -154,7 +158,7 @@ class Rows:
         leaf_of_row = stands_for[self.leaf_of_row]
         here = np.flatnonzero(leaf_of_row >= 0)
         kept = {"X": self.X, "leaf_of_row": leaf_of_row, "classes": self.classes}
-        kept |= {"weight": self.weight, "known_clusters": self.clusters}
+        kept |= {"weight": self.weight, "known_clusters": self.clusters, "gaps": self.gaps}
         if len(here) < len(leaf_of_row):
             kept = {name: None if part is None else part[here] for name, part in kept.items()}
         return replace(self, tree=tree, **kept)
@@ -178,11 +182,21 @@ class Rows:
 
     @cached_property
     def means(self):
-        """Mean of the rows of each node: array (n_nodes, n_features), 0 at nodes without rows."""
+        """Mean of the rows of each node: array (n_nodes, n_features), 0 at nodes without rows.
+
+        It is NaN if all values of the rows are missing.
+        """
+
+        def sums(values):
+            at_leaves = cluster_sums(values, self.leaf_of_row, weight, self.tree.n_nodes)
+            return self.tree.path_matrix.T @ at_leaves
+
         weight = np.ones(len(self.leaf_of_row)) if self.weight is None else self.weight
-        at_leaves = cluster_sums(self.X, self.leaf_of_row, weight, self.tree.n_nodes)
-        sums = self.tree.path_matrix.T @ at_leaves
-        return sums / np.where(self.counts > 0, self.counts, 1)[:, None]
+        X, counts = self.X, self.counts[:, None]
+        if self.gaps is not None:
+            X, counts = np.where(self.gaps, 0.0, self.X), sums((~self.gaps).astype(np.float64))
+        unknown = np.where(self.counts[:, None] > 0, np.nan, 1.0)
+        return sums(X) / np.where(counts > 0, counts, unknown)
 
     @cached_property
     def moments(self):
@@ -190,8 +204,10 @@ class Rows:
         if sp.issparse(self.X):
             mean, variance = mean_variance_axis(self.X, axis=0, weights=self.weight)
             return mean, np.sqrt(variance)
-        mean = np.average(self.X, axis=0, weights=self.weight)
-        return mean, np.sqrt(np.average((self.X - mean) ** 2, axis=0, weights=self.weight))
+        X = self.X if self.gaps is None else np.ma.array(self.X, mask=self.gaps)
+        mean = np.ma.filled(np.ma.average(X, axis=0, weights=self.weight), 0.0)
+        variance = np.ma.average((X - mean) ** 2, axis=0, weights=self.weight)
+        return mean, np.sqrt(np.ma.filled(variance, 0.0))
 
     def words(self, leaf, n):
         """Return the n features with the largest positive mean in a leaf, and these means."""
@@ -219,6 +235,7 @@ class Rows:
         off = np.zeros(len(mean))
         if self.counts[leaf] > 0:
             off = (self.means[leaf] - mean) / np.where(deviation > 0, deviation, 1.0)
+            off[np.isnan(off)] = 0.0
         most = np.argsort(-np.abs(off), kind="stable")[:n].tolist()
         return [
             self._difference(j, names[j], (self.means[leaf, j], mean[j], off[j]), deviation[j])

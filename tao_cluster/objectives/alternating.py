@@ -316,9 +316,7 @@ def shuffled_rows(X, weight, rng):
     present = np.flatnonzero(weight > 0)
     some = X[present]
     # Equal rows are merged whatever their weights, so rows are compared with weight 1.
-    rows, _, _ = distinct_rows(some, some, np.ones(len(present)))
-    rows = content_order(some) if rows is None else rows
-    return present[rng.permutation(rows)]
+    return present[rng.permutation(distinct_rows(some, some, np.ones(len(present)))[0])]
 
 
 class _Moves:

@@ -21,6 +21,7 @@ paper's. See Lourenco, Martin & Stutzle (2003) for iterated local search.
 """
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -34,7 +35,6 @@ from .axis_sketch import MOST_COLUMNS, Sketch, n_sketched
 from .simplify import pruned_to
 from .state import (
     APPROACH,
-    Evaluator,
     approach,
     best_start,
     descend,
@@ -232,8 +232,7 @@ def _grown(fit, n_leaves, found):
 
 def _limited(search, n_leaves):
     """Return an evaluator over the same rows for trees of at most `n_leaves` leaves."""
-    settings = search.settings.limited(n_leaves)
-    return Evaluator(search.problem, settings, search.step, search.history)
+    return replace(search, settings=search.settings.limited(n_leaves))
 
 
 def _best(search, states, n_leaves, found, n_rounds=None):

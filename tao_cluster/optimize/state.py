@@ -194,7 +194,7 @@ class Evaluator:
     # The last centres and the distances (n, k) to them, which the next pass needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
-    _pilot: Any = field(default=None, init=False)
+    _pilots: dict = field(default_factory=dict, init=False)  # samples of the rows by their size
     _sizes: list = field(default_factory=list, init=False)  # (leaves, depth) of each initial tree
 
     # An evaluator refers to itself by a property, because otherwise its distances would stay in
@@ -350,7 +350,7 @@ class Evaluator:
     def pilot(self, n_rows, random_state):
         """Return an evaluator over a sample of the rows, or this one if there are few rows.
 
-        The sample is drawn at the first call, and used again at later calls.
+        The sample of each size is drawn at the first call, and used again at later calls.
 
         Parameters
         ----------
@@ -358,10 +358,10 @@ class Evaluator:
             Size of the sample. With fewer than twice as many rows, this evaluator is returned.
         random_state : int, RandomState instance or None
         """
-        if self._pilot is None:
+        if n_rows not in self._pilots:
             sample = self.sampled(n_rows, random_state)
-            self._pilot = None if sample is self else sample
-        return self._pilot or self
+            self._pilots[n_rows] = None if sample is self else sample
+        return self._pilots[n_rows] or self
 
     def sampled(self, n_rows, random_state):
         """Return an evaluator over a new sample of the rows, or this one; see :meth:`pilot`."""
@@ -559,7 +559,12 @@ def starting_trees(search, random_state):
     most_leaves = search.settings.max_leaves
     trees = initial_trees(search.problem, search.settings, random_state)
     limits, init = search.problem.limits, search.settings.parameters["init"]
-    has_root = limits is not None and not limits.first is limits.max_depth is None
+    is_shallow = (
+        limits is not None
+        and limits.max_depth is not None
+        and limits.max_depth <= search.settings.parameters["depth"]
+    )
+    has_root = is_shallow or (limits is not None and limits.first is not None)
     if has_root and isinstance(init, str) and init == "auto":
         shallow = int(search.problem.n_clusters - 1).bit_length() + 1
         depths = {limits.max_depth, min(shallow, limits.max_depth or shallow)}

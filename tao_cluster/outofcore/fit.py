@@ -15,6 +15,7 @@ from .._utils.options import name_of, with_plain_numbers
 from .._utils.threads import one_thread
 from .._utils.warnings import warn
 from ..base import TreeClustering
+from ..problem.repeats import content_order
 from ..problem.scaling import ClusteringSpace
 from ..reference import cost_increase, free_clustering, given_centers
 from ..tree import Tree
@@ -205,6 +206,9 @@ def _sample(source, look, n_clusters, coreset_size, rng):
             f"The sample has {len(weight)} rows for {n_clusters} clusters: increase "
             f"coreset_size={size}."
         )
+    order = content_order(X, embedding, weight)  # k-means draws rows by position
+    X, weight = X[order], weight[order]
+    embedding = None if embedding is None else embedding[order]
     clustered = space.scaled(X) if embedding is None else embedding
     return WeightedRows(X, embedding, clustered, weight, np.arange(len(weight)), space.objective)
 

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
-from sklearn.utils.validation import _num_samples
 
 from .._utils.matrices import spaced_rows
 from ..columns.names import Abbreviation, Indicator, printable_lines
@@ -259,7 +258,7 @@ class _Tests:
     @classmethod
     def from_data(cls, model, X, sample_weight, feature_names):
         model, names = shown(model, feature_names, X)
-        weight = None if sample_weight is None else check_weight(sample_weight, _num_samples(X))
+        weight = None if sample_weight is None else check_weight(sample_weight, X)
         rows = Rows.from_data(model, X, weight=weight)
         if rows is None:
             raise ValueError("X is None; give the rows to draw.")

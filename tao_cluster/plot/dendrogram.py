@@ -110,7 +110,7 @@ class _Dendrogram:
         self.names = [part["name"] for part in facts["clusters"]]
         self.abbreviate = abbreviation_of(self.tree, names)
         known = (self.names, self.abbreviate)
-        mass = check_weight(weight, len(labels))
+        mass = check_weight(weight, labels)
         self.mass, self.image_shape, rows = np.bincount(labels, mass, k), image_shape, None
         if image_shape is None:
             self.means = Values.from_rows(trees.model, view, X, names).means(labels, mass, k)

@@ -10,7 +10,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from sklearn.utils.validation import _num_samples
 
 from ..columns.names import AS_THEY_ARE, MARK, Abbreviation, Indicator, Numbered, printable_lines
 from ..columns.view import one_row, shown
@@ -181,7 +180,7 @@ def plot_tree(
     tree = tree_of(estimator)
     if X is None and sample_weight is not None:
         raise ValueError("sample_weight needs X, the rows that it weights.")
-    weight = None if sample_weight is None else check_weight(sample_weight, _num_samples(X))
+    weight = None if sample_weight is None else check_weight(sample_weight, X)
     rows = Rows.from_data(estimator, X, y, class_names, weight)
     abbreviate = abbreviation_of(tree, names)
     shown_names = names

@@ -43,13 +43,13 @@ def check_names(X, what="X"):
     _get_feature_names(X)
 
 
-def check_embedding(embedding, n_rows=None):
-    """Return an embedding as an array or CSR matrix of finite floats with `n_rows` rows.
+def check_embedding(embedding):
+    """Return an embedding as an array or CSR matrix of finite floats.
 
     Raises
     ------
     ValueError
-        If the embedding has another number of rows than X, or values that are not finite numbers.
+        If the embedding is not a table, or has values that are not finite numbers.
     """
     first = embedding[:1] if isinstance(embedding, list | tuple) else embedding
     shape = getattr(first, "shape", np.shape(first) if first is not embedding else ())
@@ -60,10 +60,7 @@ def check_embedding(embedding, n_rows=None):
             "fit(X, labels)."
         )
     check_names(embedding, "embedding")
-    rows = check_rows(embedding, "embedding")
-    if n_rows is not None and rows.shape[0] != n_rows:
-        raise ValueError(f"embedding has {rows.shape[0]} rows, X has {n_rows}.")
-    return rows
+    return check_rows(embedding, "embedding")
 
 
 def check_sample_weight(sample_weight, X, least=LEAST_WEIGHT):
@@ -88,12 +85,12 @@ def check_least_weight(weight, least=LEAST_WEIGHT):
         )
 
 
-def label_column(y, n_rows, classes=None, has_noise=False):
+def label_column(y, classes=None, has_noise=False):
     """Encode labels as a column of numbers, and return it with the distinct labels.
 
     Returns
     -------
-    column : float64 array of shape (n_rows, 1)
+    column : float64 array of shape (n, 1)
         The position of each label in `classes`, -1 for rows without a label.
     classes : array of shape (k,)
         The distinct labels, or the given classes.
@@ -101,13 +98,11 @@ def label_column(y, n_rows, classes=None, has_noise=False):
     Raises
     ------
     ValueError
-        If y is None or has another number of rows.
+        If y is None, or has labels of another type than the given classes.
     """
     if y is None:
         raise ValueError('objective="labels" explains labels: give them as y, one per row.')
     codes, classes = encode(y, classes, has_noise=has_noise)
-    if len(codes) != n_rows:
-        raise ValueError(f"y has {len(codes)} labels, X has {n_rows} rows.")
     return codes[:, None].astype(np.float64), classes
 
 
@@ -172,7 +167,7 @@ class Inputs:
         X, weight = _rows_and_weight(X, sample_weight, estimator)
         space = X
         if embedding is not None:
-            space = stored_by_rows(check_embedding(embedding, X.shape[0]))
+            space = stored_by_rows(check_embedding(embedding))
         present = weight > 0
         if present.sum() < n_clusters:
             raise ValueError(
@@ -190,37 +185,33 @@ class Inputs:
         Raises
         ------
         ValueError
-            As `from_arguments`; also if y is None, has another number of rows, or has no labels.
+            As `from_arguments`; also if y is None or has no labels.
         """
         X, weight = _rows_and_weight(X, sample_weight, estimator)
-        column, classes = label_column(y, X.shape[0], has_noise=has_noise)
+        column, classes = label_column(y, has_noise=has_noise)
         present = (weight > 0) & (column[:, 0] >= 0)
         if not present.any():
             raise ValueError("y has no labels: every row of positive weight is noise.")
         used = np.unique(column[present, 0].astype(np.intp))
         if len(used) < len(classes):  # some labels occur only in rows of weight 0
-            column, classes = label_column(y, X.shape[0], classes[used])
+            column, classes = label_column(y, classes[used])
         n_noise = 0 if has_noise else int(noise_rows(y)[weight > 0].sum())
         return cls(X, column, weight, present, len(classes), classes=classes, n_noise=n_noise)
 
-    def merge(self, n_jobs, unit_free=False):
+    def merge(self, unit_free=False):
         """Return the distinct rows of positive weight, with summed weights, as MergedRows.
 
-        X is not copied if all rows are distinct and have weight 1. With `unit_free`, the order of
-        the rows does not depend on the units of the columns of X.
+        With `unit_free`, the order of the rows does not depend on the units of the columns of X.
         """
         X, space, weight = self.X, self.space, self.weight
-        if not self.present.all():
-            X, space = rows_of(X, space, self.present)
-            weight = weight[self.present]
-        rows, weight, group = distinct_rows(X, space, weight, n_jobs, unit_free)
-        if rows is not None:
-            X, space = rows_of(X, space, rows)
-        row_of_input = None
-        if X is not self.X:
-            row_of_input = np.full(len(self.present), -1)
-            row_of_input[self.present] = np.arange(len(weight)) if group is None else group
-        return MergedRows(X, space, weight, row_of_input)
+        present = np.flatnonzero(self.present)
+        if len(present) < len(weight):
+            X, space = rows_of(X, space, present)
+            weight = weight[present]
+        rows, weight, group = distinct_rows(X, space, weight, unit_free)
+        row_of_input = np.full(len(self.present), -1)
+        row_of_input[present] = group
+        return MergedRows(*rows_of(X, space, rows), weight, row_of_input)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,25 +221,23 @@ class MergedRows:
     Parameters
     ----------
     X, space : arrays or CSR matrices with m rows
-        If some rows of the input are equal, or some weights are not 1, each distinct row occurs
-        once, in the order of :func:`tao_cluster.problem.repeats.distinct_rows`.
+        Each distinct row of the input occurs once, in an order that depends only on the values; see
+        :func:`tao_cluster.problem.repeats.distinct_rows`.
     weight : float64 array of shape (m,), positive
         The total weight of the rows of the input that are equal to each distinct row.
-    row_of_input : int array of shape (n,), optional
+    row_of_input : int array of shape (n,)
         Number of the distinct row that equals each row of the input. It is -1 for rows that do not
-        take part in the fit. None means that the rows are those of the input.
+        take part in the fit.
     """
 
     X: Any
     space: Any
     weight: np.ndarray
-    row_of_input: np.ndarray | None
+    row_of_input: np.ndarray
 
     @property
     def counts(self):
         """Number of rows of the input that are equal to each distinct row: int array (m,)."""
-        if self.row_of_input is None:
-            return np.ones(len(self.weight), np.intp)
         present = self.row_of_input[self.row_of_input >= 0]
         return np.bincount(present, minlength=len(self.weight))
 
@@ -281,9 +270,7 @@ class MergedRows:
             rng = check_random_state(random_state)
             mask[rng.choice(n_rows, n_held_out, replace=False)] = True
         else:
-            n_input = n_rows if self.row_of_input is None else len(self.row_of_input)
-            rows = _row_numbers(validation, n_input)
-            rows = rows if self.row_of_input is None else self.row_of_input[rows]
+            rows = self.row_of_input[_row_numbers(validation, len(self.row_of_input))]
             mask[rows[rows >= 0]] = True
         if not mask.any() or n_rows - mask.sum() < n_clusters:
             raise ValueError(
@@ -298,7 +285,7 @@ class MergedRows:
         Rows that did not take part in the fit (of weight 0 or without a label) get an arbitrary
         value.
         """
-        return values if self.row_of_input is None else values[self.row_of_input]
+        return values[self.row_of_input]
 
 
 def _rows_and_weight(X, sample_weight, estimator):

@@ -1,22 +1,22 @@
-"""Equal rows are merged into one weighted row, in an order that depends only on their values.
+"""The rows of a fit: equal ones are merged, in an order that depends only on their values.
 
-A row of weight 2 must have the same effect as the row twice. This holds for sums, but not for
-random draws by row number, such as k-means++ seeds or samples: if rows are repeated, the row
-numbers of other rows change. Therefore a fit merges equal rows first, and puts the distinct rows
-into an order that depends only on their values.
+The order of the rows must not matter, and a row of weight 2 must have the same effect as the row
+twice. This holds for sums up to rounding, but not for random draws by row number, such as k-means++
+seeds or samples. Therefore a fit merges equal rows first, and puts the distinct rows into an order
+that depends only on their values.
 """
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from .._utils.matrices import ranges
-from ..tree.routing import kernel_arrays, project
 
 _BLOCK_ROWS = 1024
 _LARGEST_WHOLE = 2**53
 
 
-def distinct_rows(X, space, weight, n_jobs=1, unit_free=False):
+def distinct_rows(X, space, weight, unit_free=False):
     """Find the distinct rows and sum the weights of equal rows.
 
     Parameters
@@ -24,41 +24,35 @@ def distinct_rows(X, space, weight, n_jobs=1, unit_free=False):
     X, space : arrays or CSR matrices with n rows
         Two rows are equal if they are equal in both; `space` may be X itself.
     weight : float64 array of shape (n,), positive
-    n_jobs : int
-        Number of threads.
     unit_free : bool, default=False
         Whether the order of the distinct rows must not depend on the units of the columns of X.
 
     Returns
     -------
-    rows : int array of shape (m,), or None if all rows are distinct and have weight 1
-        The number of the first of each group of equal rows.
+    rows : int array of shape (m,)
+        The number of one of each group of equal rows.
     weight : float64 array of shape (m,)
-    group : int array of shape (n,), or None if `rows` is None
+    group : int array of shape (n,)
         The position in `rows` of the row that each row is equal to.
     """
     parts = [X] if space is X else [X, space]
-    keys = [_keys(part, n_jobs, unit_free and part is X) for part in parts]
-    if np.all(weight == 1) and any(_all_differ(key) for key in keys):
-        return None, weight, None
-    order = np.lexsort(keys[::-1])
+    keys = [row_keys(part, unit_free and part is X) for part in parts]
+    order = np.lexsort([weight, *keys[::-1]])  # the order of a sum changes its last bits
     is_new = _is_new(parts, keys, order)
-    if is_new.all() and np.all(weight == 1):
-        return None, weight, None
     group = np.empty(len(order), dtype=np.intp)
     group[order] = np.cumsum(is_new) - 1
-    return order[is_new], np.bincount(group, weights=weight), group
+    return order[is_new], np.bincount(group[order], weights=weight[order]), group
 
 
-def _all_differ(key):
-    """Return whether all numbers of an array are distinct."""
-    in_order = np.sort(key)
-    return bool(np.all(in_order[1:] != in_order[:-1]))
+def content_order(*tables):
+    """Return an order of rows that depends only on their values; equal rows are adjacent.
 
-
-def content_order(X, n_jobs=1):
-    """Return an order of the rows that depends only on their values; equal rows are adjacent."""
-    return np.argsort(_keys(X, n_jobs), kind="stable")
+    Parameters
+    ----------
+    *tables : arrays, CSR matrices, DataFrames, or lists of labels or weights, with n rows each
+        The later ones order rows that are equal in the first ones. None is ignored.
+    """
+    return np.lexsort([row_keys(table) for table in tables[::-1] if table is not None])
 
 
 def _is_new(parts, keys, order):
@@ -77,24 +71,22 @@ def _is_new(parts, keys, order):
     return is_new
 
 
-def _keys(X, n_jobs, unit_free=False):
-    """Return one number per row by a random projection. Equal rows get the same number."""
-    direction = np.random.RandomState(0).uniform(0.5, 1.0, X.shape[1])
+def row_keys(X, unit_free=False):
+    """Return one number per row, the same for equal rows: a random projection, or a hash of text.
+
+    With `unit_free`, the columns are scaled to a range of 1 first.
+    """
+    if not sp.issparse(X):
+        frame = pd.DataFrame(X)
+        if not all(kind.kind in "iufb" for kind in frame.dtypes):
+            return pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy()
+        X = frame.to_numpy()
+    factors, low = np.random.RandomState(0).uniform(0.5, 1.0, X.shape[1]), 0.0
     if unit_free:
-        return _keys_in_spreads(X, direction)
+        low, high = ranges(X)
+        factors /= np.where(high > low, high - low, 1.0)
     if sp.issparse(X):
-        return X @ direction  # every row is summed in the order of its columns
-    every_column = np.arange(X.shape[1], dtype=np.int32)
-    return project(kernel_arrays(X), np.arange(X.shape[0]), every_column, direction, n_jobs)
-
-
-def _keys_in_spreads(X, direction):
-    """Return one number per row: its projection, after each column is scaled to a range of 1."""
-    low, high = ranges(X)
-    span = high - low
-    factors = direction / np.where(span > 0, span, 1.0)
-    if sp.issparse(X):
-        return X @ factors
+        return X @ factors  # every row is summed in the order of its columns
     keys = np.empty(len(X))
     for start in range(0, len(X), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)

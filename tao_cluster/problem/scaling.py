@@ -289,8 +289,8 @@ class ClusteringSpace:
                 else "fit was given no embedding; leave out the embedding of these rows."
             )
         if self.classes is not None:
-            return label_column(y, X.shape[0], self.classes)[0]
-        return self.scaled(X) if embedding is None else check_embedding(embedding, X.shape[0])
+            return label_column(y, self.classes)[0]
+        return self.scaled(X) if embedding is None else check_embedding(embedding)
 
     def scaled(self, rows):
         """Return rows of X or of the embedding, standardised if the fit standardised X."""

@@ -339,7 +339,7 @@ def _check_fitted(attributes):
     if "cluster_names_" in attributes:
         names = attributes["cluster_names_"]
         _require(isinstance(names, list), "cluster_names_ must be a list")
-        checked_names(names, range(k), [])
+        checked_names(names, range(n_labels), [])
     for name in filter(attributes.__contains__, ("labels_", "free_labels_")):
         labels = attributes[name]
         fits = labels.ndim == 1

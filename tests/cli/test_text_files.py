@@ -1,12 +1,14 @@
 """Text files as people have them: separators, decimal commas, encodings, headers, long cells."""
 
 import gzip
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from tao_cluster import read_table, table_pipeline
+from tao_cluster.columns.readers import UnreadableCellError
 from tao_cluster.reading import Reading, cell_errors
 
 
@@ -178,6 +180,25 @@ def test_wrong_cells_are_named_by_file_line_and_column(read, tmp_path, text, mes
     path = tmp_path / "table.csv"
     with pytest.raises(ValueError, match=rf"table\.csv: {message}"), cell_errors(path, frame):
         table_pipeline(frame)
+
+
+@pytest.mark.parametrize("form", ["json", "parquet", "feather"])
+def test_a_table_that_was_read_can_be_stored(read, tmp_path, form):
+    """The file that it comes from is known afterwards, too."""
+    frame = read("a;b\n1,5;x\n2;y\n2;7\n4;z\n")
+    if form == "json":
+        frame.attrs = json.loads(json.dumps(frame.attrs))
+        again = frame
+    else:
+        getattr(frame, f"to_{form}")(tmp_path / "table")
+        again = getattr(pd, f"read_{form}")(tmp_path / "table")
+        assert again.attrs == json.loads(json.dumps(frame.attrs))
+    pd.testing.assert_frame_equal(again, frame)
+    with (
+        pytest.raises(ValueError, match="line 4, column b"),
+        cell_errors(tmp_path / "table.csv", again),
+    ):
+        raise UnreadableCellError("b", 2, "7", "a word")
 
 
 def test_excel_tables_without_names_for_some_columns(read):

@@ -239,10 +239,10 @@ def test_a_heavy_row_on_its_center_leaves_the_cuts_to_the_others(method, data):
         ({"X": np.empty((0, 2))}, "0 sample"),
         ({"centers": [[0.0, np.nan]]}, "centers contains NaN"),
         ({"centers": [[0.0]]}, "The centres have 1 features, but the rows have 2"),
-        ({"embedding": [[0.0, 1.0]]}, "embedding has 1 rows, X has 2"),
+        ({"embedding": [[0.0, 1.0]]}, "embedding has 1 entries, but X has 2 rows"),
         ({"sample_weight": [1.0, -1.0]}, "Negative values in data passed to `sample_weight`"),
         ({"sample_weight": [0.0, 0.0]}, "at least one (positive|non-zero)"),
-        ({"sample_weight": [1.0]}, "sample_weight.shape"),
+        ({"sample_weight": [1.0]}, "sample_weight has 1 entries"),
         ({"centers": [[1e300, 1.0], [0.0, 0]]}, "overflow"),
     ],
 )

@@ -222,7 +222,7 @@ def test_sparse_embedding_objectives_and_units(wine):
         ({"budgets": {"nodes": [3]}}, "the keys 'leaves' and 'parameters'; got 'nodes'"),
         ({"budgets": [2.5]}, r"budgets of leaves must be positive integers; got \[2\.5\]"),
         ({"methods": ["exkmc"], "budgets": [2]}, "max_leaves"),
-        ({"y": [1, 2]}, "inconsistent numbers of samples"),
+        ({"y": [1, 2]}, "y has 2 entries, but X has 178"),
     ],
 )
 def test_wrong_arguments_raise(wine, arguments, sentence):

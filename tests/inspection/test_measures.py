@@ -106,9 +106,9 @@ def test_measures_refuse_weights_that_weigh_nothing(staircase):
     X = np.array([[3.5], [2.5]])
     for measure in (weighted_average_depth, weighted_average_explanation_size, feature_usage):
         for weight in ([0.0, 0.0], [1.0], [1.0, -1.0], [1.0, np.nan]):
-            with pytest.raises(ValueError, match="sample_weight must be 2 finite numbers"):
+            with pytest.raises(ValueError, match=r"sample_weight (must be|has 1)"):
                 measure(staircase, X, weight)
-    with pytest.raises(ValueError, match="sample_weight must be 2 finite numbers"):
+    with pytest.raises(ValueError, match="sample_weight must be 2"):
         normalized_mutual_information([0, 1], [0, 1], [0, 0])
     many = np.arange(30_000)  # as many clusters as rows: nothing of size rows x rows
     assert normalized_mutual_information(many, many[::-1]) == pytest.approx(1)

@@ -7,7 +7,9 @@ import pytest
 from conftest import tree_of
 from export_cases import every_case, iris, stump
 
+from tao_cluster import TAOClustering
 from tao_cluster.export import to_onnx
+from tao_cluster.objectives import Labels
 
 
 @every_case
@@ -29,6 +31,35 @@ def test_labels_are_those_of_predict(case):
         for probabilities in rest:
             np.testing.assert_array_equal(probabilities, tree.leaf_value[tree.apply(known)])
         np.testing.assert_array_equal(session.run(None, {"X": rows[:1]})[0], label[:1])
+
+
+LABELS = {
+    "positions": [0, 1, 2],
+    "numbers": [5, 7, 9],
+    "noise": [-1, 0, 1],
+    "small integers": np.array([-3, 100, 7], np.int16),
+    "large integers": np.array([2**63, 1, 2], np.uint64),
+    "fractions": [0.5, -1.25, 1e300],
+    "truth values": [True, False, True],
+    "strings": ["low", "", "größe μ\n"],
+    "one label": ["all", "all", "all"],
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_labels_that_a_model_explains_have_their_own_type(name, rng):
+    pytest.importorskip("onnx", reason="onnx is optional")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime runs the models")
+    X = rng.normal(size=(90, 2)).astype(np.float32)
+    y = np.array(LABELS[name])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0)]
+    model = TAOClustering(objective=Labels(noise="explain"), split="axis", random_state=0).fit(X, y)
+    if name != "truth values":
+        model.name_clusters([f"name {k}" for k in range(len(model.classes_))])
+    graph = to_onnx(model).SerializeToString()
+    (label,) = runtime.InferenceSession(graph).run(None, {"X": X})
+    expected = model.predict(X)
+    np.testing.assert_array_equal(label, expected)
+    assert label.dtype == expected.dtype or isinstance(label[0], str)
 
 
 def test_iris_has_no_row_on_a_threshold():

@@ -348,7 +348,7 @@ def test_names_of_the_estimator(blobs):
         ({"nodes": "image"}, "nodes='image' needs image_shape"),
         ({"nodes": "projection"}, "nodes='projection' needs X"),
         ({"y": [0, 1]}, "y needs X"),
-        ({"X": np.zeros((3, 4)), "y": [0, 1]}, r"y has shape \(2,\), but X has 3 rows"),
+        ({"X": np.zeros((3, 4)), "y": [0, 1]}, "y has 2 entries, but X has 3 rows"),
         (
             {"X": np.zeros((3, 4)), "y": [0, 1, 1], "class_names": ["a"]},
             "1 class names for 2 classes",

@@ -195,7 +195,7 @@ def test_grids_show_all_tests_or_some(tree, X):
         (lambda tree, X: plot_test(Tree.single_leaf(0, 3), 0, X), "the tree has none; got 0"),
         (lambda tree, X: plot_tests(Tree.single_leaf(0, 3), X), "there are 0"),
         (lambda tree, X: plot_tests(tree, X, nodes=[0] * 61), "there are 61. Name some"),
-        (lambda tree, X: plot_test(tree, 0, X, sample_weight=[1.0]), "sample_weight must be 200"),
+        (lambda tree, X: plot_test(tree, 0, X, sample_weight=[1.0]), "sample_weight has 1 entries"),
     ],
 )
 def test_bad_arguments(tree, X, draw, message):

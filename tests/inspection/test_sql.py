@@ -1,6 +1,7 @@
 """The SQL expression gives the labels of `predict`."""
 
 import itertools
+import re
 import sqlite3
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 from export_cases import AWKWARD, every_case, stump
 
-from tao_cluster import Tree
+from tao_cluster import Constraints, DirectForm, TAOClustering, Tree, table_pipeline
 from tao_cluster.columns import Indicator
 from tao_cluster.columns.readers import Level
 from tao_cluster.export import to_sql
@@ -53,6 +54,52 @@ def test_a_select_reports_a_missing_column():
         sqlite3.connect(":memory:").executescript(
             f"CREATE TABLE points (b); {to_sql(stump(2.5, [1.0], 1), ['a'], table='points')}"
         )
+
+
+@pytest.mark.parametrize("names", [["a", "cluster"], ["Cluster", "cluster_2"], ["x", "y"]])
+def test_the_new_column_has_a_name_of_its_own(names):
+    connection = sqlite3.connect(":memory:")
+    pd.DataFrame([[1.0, 2.0], [9.0, 3.0]], columns=names).to_sql("points", connection, index=False)
+    found = pd.read_sql(to_sql(stump(2.5, [1.0], 2), names, table="points"), connection)
+    assert len({name.lower() for name in found.columns}) == 3
+    assert found.iloc[:, 2].tolist() == [0, 1]
+
+
+def test_columns_that_a_pipeline_leaves_out_have_names_too():
+    table = pd.DataFrame({"a": [1.0, 2, 8, 9] * 5, "cluster": range(20)})
+    pipeline = table_pipeline(table, 2, drop=["cluster"], random_state=0).fit(table)
+    connection = sqlite3.connect(":memory:")
+    table.to_sql("points", connection, index=False)
+    found = pd.read_sql(to_sql(pipeline, table="points"), connection)
+    assert [*found.columns] == ["a", "cluster", "cluster_2"]
+    np.testing.assert_array_equal(found["cluster_2"], pipeline.predict(table))
+
+
+@pytest.mark.spaced(quick=4, slow=12)
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("kind", ["plain", "standardised", "pipeline", "grid"])
+def test_thresholds_are_short_and_rows_at_them_have_their_cluster(kind, seed):
+    """Values with a decimal have thresholds of two decimals: rows of all these values are tried."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"a": rng.normal(40, 9, 150), "b": rng.normal(0, 1, 150)}).round(1)
+    quick = DirectForm(n_init=1, search="none", copies=0)
+    options = {"split": "axis", "max_leaves": 8, "algorithm": quick, "random_state": 0}
+    if kind == "grid":
+        options["constraints"] = Constraints(steps={"a": 0.3, "b": 0.1})
+    make = table_pipeline if kind == "pipeline" else lambda X, k, **rest: TAOClustering(k, **rest)
+    model = make(table, 4, **options)
+    model = model.set_params(standardize=True) if kind == "standardised" else model
+    model.fit(table)
+    tried = pd.DataFrame(itertools.product(range(150, 700, 5), range(-30, 31)), columns=["a", "b"])
+    tried = tried.div(10).round(2).assign(b=lambda t: (t["b"] / 2).round(2))
+    connection = sqlite3.connect(":memory:")
+    tried.to_sql("points", connection, index=False)
+    text = to_sql(model)
+    found = [label for (label,) in connection.execute(f"SELECT {text} FROM points")]  # noqa: S608
+    assert found == model.predict(tried).tolist()
+    numbers = re.findall(r"[<>]=? (\S+)", text)
+    assert numbers
+    assert all(re.fullmatch(r"-?\d+(\.\d\d?)?", number) for number in numbers)
 
 
 def test_two_columns_with_one_name():

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_fit, rest_in_sweeps
+from conftest import assert_same_fit, make_search, rest_in_sweeps
 from sklearn import cluster
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.objectives import KMeans, KMedians, SphericalKMeans
+from tao_cluster.optimize.algorithms import AxisAligned
 from tao_cluster.reference import cost_increase
 
 OBJECTIVES = {"kmeans": KMeans(), "spherical": SphericalKMeans(), "kmedians": KMedians()}
@@ -216,11 +217,32 @@ def test_only_the_knee_is_improved_by_all_rows(digits, digits_reference):
     assert lambdas_of(model) == [model.best_lambda_]
 
 
+RECORDED = {
+    "lambda": {"lambda_": 2.0},
+    "leaves": {"split": "axis", "max_leaves": 12},
+    "knee": {"split": "axis"},
+    "parameters": {"split": "axis", "max_parameters": 40},
+    "values of rows": {"split": AxisAligned(midpoints=False), "max_cost_increase": 60.0},
+    "penalty method": KINDS["penalty method"],
+}
+
+
 @pytest.mark.slow
-def test_records_mark_costs_of_the_sample(digits, digits_reference):
-    model = fitted(digits, digits_reference, lambda_=2.0, max_rows=SAMPLE)
-    *found, last = model.history_
-    assert {record["sampled"] for record in found} == {True}
-    assert (last["stage"], last["sampled"]) == ("polish", False)
-    whole = fitted(digits, digits_reference, lambda_=2.0)
-    assert not any(record["sampled"] for record in whole.history_)
+@pytest.mark.parametrize("kind", rest_in_sweeps(RECORDED, "lambda", "leaves", "knee"))
+def test_records_mark_costs_of_the_sample(digits, digits_reference, kind):
+    model = fitted(digits, digits_reference, max_rows=SAMPLE, **RECORDED[kind])
+    whole = [r for r in model.history_ if r["stage"] == "polish"]
+    assert not any(record["sampled"] for record in whole)
+    assert whole
+    assert all(record["sampled"] for record in model.history_ if record not in whole)
+    other = fitted(digits, digits_reference, **RECORDED[kind])
+    assert not any(record["sampled"] for record in other.history_)
+
+
+def test_a_pilot_sample_has_the_number_of_rows_that_it_is_asked_for():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    search = make_search(X, 2)
+    for n_rows in (100, 20, 100, 151):
+        pilot = search.pilot(n_rows, 0)
+        assert (pilot is search) if n_rows > 150 else abs(pilot.problem.n_rows - n_rows) <= 20
+    assert search.pilot(20, 0) is search.pilot(20, 0) is not search.pilot(100, 0)

@@ -166,12 +166,14 @@ def test_strength_of_the_direct_fit_and_its_passes(X, weight):
         assert model.history_[0]["mu"] == 0
 
 
-def test_the_direct_fit_takes_all_its_passes(rng):
-    X, costs = rng.normal(size=(300, 5)), []
-    for n_passes in (0, 3, 20):
-        method = replace(SHORT, tao_iter=3, init_tao_iter=n_passes, n_mu_steps=0)
-        model = fitted(X, method, 8, lambda_=1e-3, depth=4, init="random")
-        costs.append(model.history_[0]["cost_increase"])
+def test_the_direct_fit_takes_all_its_passes():
+    costs = np.zeros(3)
+    for seed in range(3):
+        X = np.random.default_rng(seed).normal(size=(300, 5))
+        for i, n_passes in enumerate((0, 3, 20)):
+            method = replace(SHORT, tao_iter=3, init_tao_iter=n_passes, n_mu_steps=0)
+            model = fitted(X, method, 8, lambda_=1e-3, depth=4, init="random")
+            costs[i] += model.history_[0]["cost_increase"]
     assert costs[0] > costs[1] > costs[2]
 
 
@@ -265,7 +267,7 @@ def test_a_tree_that_agrees_may_still_become_sparser(blobs):
     wide = fitted(blobs, replace(SHORT, init_tao_iter=0, n_mu_steps=0), init=Bisecting(2))
     assert wide.inertia_ == pytest.approx(wide.free_inertia_)
     method = replace(SHORT, init_tao_iter=0, mu_factor=2.0, n_mu_steps=9, result="last")
-    model = fitted(blobs, method, init=wide.tree_, lambda_=2e5)
+    model = fitted(blobs, method, init=wide.tree_, lambda_=1e5)
     assert model.tree_.n_nonzero < wide.tree_.n_nonzero
     assert set(column(model, "mismatch")) == {0.0}
     distances = cdist(blobs, model.free_centers_, "sqeuclidean")

@@ -26,10 +26,12 @@ import tao_cluster
 from greedy import IMM
 from tao_cluster import TAOClustering, compare, outofcore, stability
 from tao_cluster.objectives import AlternatingClustering, KMedians
+from tao_cluster.problem.repeats import content_order
 
 FRAME = load_wine(as_frame=True).data
 X = FRAME.to_numpy()
 SCALED = StandardScaler().fit_transform(X)
+ORDERED = FRAME.iloc[content_order(FRAME)]  # the order in which a fit sees the rows
 METHODS = {
     "oblique": lambda reference, **options: TAOClustering(
         3, lambda_=1.0, depth=2, reference=reference, random_state=0, **options
@@ -193,7 +195,7 @@ def pipeline():
 
 @pytest.mark.spaced(quick=1, slow=4)
 @pytest.mark.parametrize("is_fitted", [False, True])
-@pytest.mark.parametrize("data", [X, FRAME], ids=["array", "frame"])
+@pytest.mark.parametrize("data", [ORDERED.to_numpy(), ORDERED], ids=["array", "frame"])
 def test_a_pipeline_clusters_its_transformed_columns(method, is_fitted, data):
     reference = pipeline().fit(data) if is_fitted else pipeline()
     model = method(reference).fit(data)
@@ -261,10 +263,11 @@ def test_a_pipeline_in_comparisons_stability_and_files(tmp_path):
 
 def test_the_transformers_of_a_comparison_do_not_see_held_out_rows():
     options = {"methods": ["imm"], "validation": np.arange(60), "random_state": 0}
-    found = compare(X, 3, reference=pipeline(), **options).table
-    fitted = pipeline().fit(X[60:])
-    embedding = fitted[:-1].transform(X)
-    other = compare(X, 3, reference=fitted[-1], embedding=embedding, **options).table
+    rows = ORDERED.to_numpy()
+    found = compare(rows, 3, reference=pipeline(), **options).table
+    fitted = pipeline().fit(rows[60:])
+    embedding = fitted[:-1].transform(rows)
+    other = compare(rows, 3, reference=fitted[-1], embedding=embedding, **options).table
     columns = [name for name in found if "seconds" not in name]
     pd.testing.assert_frame_equal(found[columns], other[columns])
 

@@ -249,7 +249,7 @@ def test_what_is_wrong_gets_a_sentence():
     X = IRIS.data
     for arguments, options, sentence in (
         ((X,), {}, "give them as y"),
-        ((X, NAMES[:9]), {}, "9 labels, X has 150"),
+        ((X, NAMES[:9]), {}, "9 entries, but X has 150"),
         ((X, np.full(150, -1)), {}, "every row of positive weight is noise"),
         ((X, NAMES), {"reference": X[:3]}, "explains the labels y"),
     ):

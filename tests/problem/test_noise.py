@@ -1,5 +1,6 @@
 """Rows without a cluster: trimmed clusterings, and labels that mean noise."""
 
+import pickle
 import re
 
 import numpy as np
@@ -140,6 +141,33 @@ def test_outputs_name_rows_without_a_cluster(tmp_path):
     assert loaded.cost_increase(X) == model.cost_increase_
     for copy in (loaded, clone(model).fit(X)):
         np.testing.assert_array_equal(copy.predict(X), model.labels_)
+
+
+NAMED = {
+    "trimmed": (Trimmed(share=0.1), ["a", "b", "c"]),
+    "all named": (Trimmed("kmedians"), ["a", "b", "c", "nobody"]),
+    "noise": (Labels(noise="explain"), {-1: "nobody", 0: "a", 1: "b"}),
+    "labels": ("labels", {1: "b"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The tree costs")
+@pytest.mark.parametrize("kind", NAMED)
+def test_names_of_all_clusters_and_of_noise_are_saved(kind, tmp_path):
+    (X, is_far), (objective, names) = far_rows(2, n=90), NAMED[kind]
+    y = np.where(is_far, -1, X[:, 0] > np.median(X[:, 0]))
+    model = trimmed(objective=objective, algorithm=FAST).fit(X, y).name_clusters(names)
+    model.save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    again = refit(loaded, X, y=None if kind in ("trimmed", "all named") else y, verbose=0)
+    for other in (loaded, pickle.loads(pickle.dumps(model)), again):  # noqa: S301
+        assert to_rules(other) == to_rules(model)
+    document = (tmp_path / "model.json").read_text()
+    (tmp_path / "model.json").write_text(
+        document.replace('"cluster_names_": [', '"cluster_names_": ["z", ')
+    )
+    with pytest.raises(ValueError, match="names for"):
+        load(tmp_path / "model.json")
 
 
 @pytest.mark.slow

@@ -80,9 +80,12 @@ def test_same_clusters_as_of_standardised_columns_and_the_tree_in_raw_units(spli
 )
 @pytest.mark.parametrize("midpoints", [False, True])
 def test_builders_cut_in_raw_units(method, midpoints):
-    Z = StandardScaler().fit_transform(WINE)
-    raw = method.set_params(standardize=True, midpoints=midpoints).fit(WINE)
-    scaled = type(method)(**{**method.get_params(), "standardize": False}).fit(Z)
+    scaler = StandardScaler().fit(WINE)
+    Z = scaler.transform(WINE)
+    centers = KMeans(3, random_state=0).fit(Z).cluster_centers_
+    method.set_params(midpoints=midpoints, reference=centers, standardize=False)
+    scaled = clone(method).fit(Z)
+    raw = method.set_params(reference=scaler.inverse_transform(centers), standardize=True).fit(WINE)
     np.testing.assert_array_equal(raw.labels_, scaled.labels_)
     np.testing.assert_array_equal(raw.tree_.apply(WINE), scaled.tree_.apply(Z))
     assert raw.cost_increase_ == pytest.approx(scaled.cost_increase_)

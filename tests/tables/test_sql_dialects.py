@@ -65,6 +65,21 @@ def test_every_dialect_reads_its_own_text(dialect):
     assert found == {"a b", "plan", "vip"}
 
 
+@pytest.mark.parametrize("dialect", FAMILIES)
+def test_no_number_is_cast_twice(dialect):
+    readers = [None, Number(("NA", -9)), Written(("NA",), suffix="kg"), Date(is_typed=True)]
+    for reader in readers:
+        for fill in (None, 3.0):
+            name = "a" if reader is None else Numeric("a", fill, reader)
+            both = [([0, 1], [1.0, 2.0]), None, None]
+            sums = Tree.from_splits([1, -1, -1], [2, -1, -1], both, [1, 0, 0], [-1, 0, 1], 2)
+            for tree, names in ((sums, [name, "b"]), stump(name, weight=2.5)):
+                found = sqlglot.parse_one(to_sql(tree, names, dialect=dialect), dialect=dialect)
+                for cast in found.find_all(sqlglot.exp.Cast):
+                    inner = cast.this.this if isinstance(cast.this, sqlglot.exp.Div) else cast.this
+                    assert not isinstance(inner, sqlglot.exp.Cast) or inner.to != cast.to
+
+
 def test_synonyms_and_unknown_dialects():
     tree, names = stump("a")
     texts = {each: to_sql(tree, names, dialect=each) for each in ("postgresql", "postgres", "ansi")}

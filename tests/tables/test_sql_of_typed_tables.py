@@ -5,13 +5,30 @@ import functools
 import numpy as np
 import pandas as pd
 import pytest
-from databases import ZONES, each_database  # noqa: F401
-from typed_tables import KINDS, WORDS, random_columns, random_tree, rows_of, types_of
+from databases import ZONES, duckdb, each_database, sqlite  # noqa: F401
+from typed_tables import (
+    COMPACT,
+    KINDS,
+    WORDS,
+    codes,
+    compact_dates,
+    decimals,
+    floats,
+    integers,
+    numbers_of_levels,
+    random_columns,
+    random_tree,
+    rows_of,
+    small_floats,
+    truth,
+    types_of,
+)
 
-from tao_cluster import Tree, table_pipeline
+from tao_cluster import DirectForm, TAOClustering, Tree, table_pipeline
 from tao_cluster.export.sql_dialects import float_literal, sql_text
 from tao_cluster.table import NA_VALUES
 
+STRINGS = (floats, small_floats, integers, decimals, codes, numbers_of_levels, truth)
 SLOW = (pytest.mark.slow, pytest.mark.sweep)
 
 
@@ -42,11 +59,47 @@ def test_columns_of_one_kind(database, kind, seed):
     check(database, random_columns(seed, kinds=(kind, kind)), seed, n_trees=4)
 
 
+@pytest.mark.spaced(quick=6)
+@pytest.mark.parametrize("form", COMPACT)
+def test_dates_without_separators_or_without_a_day(database, form):
+    columns = {"since": compact_dates(np.random.default_rng(0), 80, "since", form)}
+    check(database, columns, 0, n_trees=4)
+
+
 @pytest.mark.slow
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_columns_of_all_kinds(database, seed):
     check(database, random_columns(seed), seed, n_trees=12)
+
+
+@pytest.mark.spaced(quick=3)
+@pytest.mark.parametrize("kind", STRINGS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("gap", [None, "", "NA"])
+@pytest.mark.parametrize("start", [sqlite, duckdb], ids=["sqlite", "duckdb"])
+def test_columns_that_the_import_of_a_csv_file_leaves_as_strings(kind, gap, start):
+    columns = random_columns(3, kinds=(kind, kind))
+    for column in columns.values():
+        column.kind = "TEXT"
+        is_truth = any(isinstance(cell, bool) for cell in column.cells)
+        is_null = is_truth and (start is duckdb or gap == "")  # which are no truth values
+        word = None if is_null else gap
+        column.cells = [word if cell is None else str(cell) for cell in column.cells]
+    with start() as database:
+        check(database, columns, 3, n_trees=8)
+
+
+@pytest.mark.parametrize("split", ["axis", "oblique"])
+@pytest.mark.parametrize("start", [sqlite, duckdb], ids=["sqlite", "duckdb"])
+def test_a_fitted_model_of_a_table_of_strings(start, split):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(240, 2)) * [90, 2000] + 1000 * rng.integers(3, size=(240, 1))
+    X = pd.DataFrame(values, columns=["a", "b"]).round({"a": 1, "b": 0})
+    quick = DirectForm(n_init=1, search="none", copies=0)
+    model = TAOClustering(3, split=split, algorithm=quick, random_state=0).fit(X)
+    with start() as database:
+        database.fill({"a": "TEXT", "b": "TEXT"}, [*X.astype(str).itertuples(index=False)])
+        assert database.labels(model) == model.labels_.tolist()
 
 
 FITTED = ("floats", "integers", "decimals", "written", "iso_texts", "timestamps", "clocks")

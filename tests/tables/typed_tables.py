@@ -171,6 +171,17 @@ def dates_of_a_form(rng, n, name):
     return _with_parts(rng, column, name, Date(WORDS, "1999-12-31", form))
 
 
+COMPACT = ("%Y%m%d", "%d%m%Y", "%Y-%m", "%m/%Y", "%B %Y", "%d%b%Y", "%Y%m%d%H%M", "%Y%m")
+
+
+def compact_dates(rng, n, name, form=None):
+    """Dates without separators, or without a day."""
+    form = form or str(rng.choice(COMPACT))
+    texts = [moment.strftime(form) for moment in _moments(rng, n)]
+    column = Column("TEXT", with_gaps(rng, texts, WORDS))
+    return _with_parts(rng, column, name, Date(WORDS, "1999-12-31", form))
+
+
 def dates(rng, n, name):
     cells = [moment.date() for moment in _moments(rng, n)]
     return _with_parts(rng, Column("DATE", with_gaps(rng, cells)), name, Date(is_typed=True))
@@ -251,7 +262,7 @@ def _with_levels(rng, column, name, reader):
 
 KINDS = (floats, small_floats, integers, decimals, codes, written, iso_texts, texts_with_offset)
 KINDS += (dates_of_a_form, dates, timestamps, instants, clocks, times, levels, truth)
-KINDS += (numbers_of_levels,)
+KINDS += (numbers_of_levels, compact_dates)
 
 
 # ---------------------------------------------------------------------- tables and trees
