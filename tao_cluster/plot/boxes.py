@@ -60,7 +60,7 @@ class Sizes(NamedTuple):
 
 # The forms of a tree, from the fullest to the shortest. The box of each is its narrowest one.
 FORM_SIZE = 6.0  # points, of the smallest text of a form before the drawing is magnified
-_FORMS = (
+FORMS = (
     Sizes(FORM_SIZE, 5, 3, 0.8, FULL, 0.14, 0.26),
     Sizes(FORM_SIZE, 4, 2, 0.6, BRIEF, 0.1, 0.22),
     Sizes(FORM_SIZE, 3, 1, 0.5, BRIEF, 0.08, 0.2),
@@ -70,44 +70,24 @@ _FORMS = (
     Sizes(FORM_SIZE, 1, 0, 0.15, BARE, 0.025, 0.1),
 )
 # Forms of sums for a free height: narrow boxes with as many terms as possible.
-_HIGH = tuple(
+HIGH = tuple(
     form._replace(n_terms=n_terms, box=0.3)
     for n_terms in (12, 5, 3)
-    for form in (_FORMS[1], *_FORMS[4:6])
+    for form in (FORMS[1], *FORMS[4:6])
 )
 # By how much boxes must be wider to be preferred: in a tree from left to right, and folded.
 _TURNED, _FOLDED = 0.15, 0.1
 
 
-def sizes_to_try(orientation, may_fold, is_free, has_sums):
-    """Return the Sizes of the forms of a tree in the order in which they are tried.
+def sizes_of(forms, orientation, may_fold):
+    """Yield the Sizes of the forms of a tree in the order in which they are tried.
 
     Parameters
     ----------
+    forms : sequence of Sizes
     orientation : {"auto", "vertical", "horizontal"}
     may_fold : bool, whether the tree may be folded
-    is_free : bool, whether the height is free
-    has_sums : bool, whether tests are sums, whose terms use a free height
-
-    Returns
-    -------
-    list of (Sizes, bool)
-        Whether a form may be as high as a page. With a free height, this is tried where no other
-        form fits, but first for the forms of sums.
     """
-    stages = [(_FORMS, False)]
-    if is_free:
-        high = [(_FORMS[:1], False), (_HIGH, True)] if has_sums else []
-        stages = [*high, *stages, (_FORMS, True)]
-    return [
-        (sizes, is_high)
-        for forms, is_high in stages
-        for sizes in _sizes(forms, orientation, may_fold)
-    ]
-
-
-def _sizes(forms, orientation, may_fold):
-    """Yield the Sizes of the forms of a tree in the order in which they are tried."""
     turned = {"vertical": (False,), "horizontal": (True,)}.get(orientation, (False, True))
     # In two rows, a leaf looks deeper than it is: this is tried where no form fits otherwise.
     for is_staggered, form in itertools.product((False, True)[: 1 + (False in turned)], forms):

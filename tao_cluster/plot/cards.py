@@ -28,8 +28,8 @@ _NOTE = (
 def plot_cards(cards, title="", target=None):
     """Draw one card per cluster, in lines of up to four, or as many as fit the size of a target.
 
-    If the cards are too high for the target, they have fewer bars, at least two, and then no rules.
-    On a slide, cards are magnified until they fill it.
+    If the cards are too high for the target, they have fewer bars, at least two. Then they have no
+    rules, and each has as many bars as it has space for. On a slide, cards are magnified.
 
     Parameters
     ----------
@@ -57,11 +57,9 @@ def _fitted(cards, title, target):
     least = (target.font_size or _SIZE) / _SIZE
     scales = least * np.linspace(_LARGEST if target.style == "slide" else 1.0, 1.0, 11)
     most = max((len(card.bars) for card in cards), default=0)
-    # Rules and long names are shortened only if each card would have less than two bars.
-    contents = [
-        (n, *full) for full in ((3, True), (3, False), (1, False)) for n in range(most, 1, -1)
-    ]
-    contents += [(n, 1, False) for n in range(min(most, 1), -1, -1)]
+    contents = [(n, 3, True) for n in range(most, 1, -1)]
+    contents += [(n, n_lines, False) for n in range(most, 0, -1) for n_lines in (3, 2)]
+    contents += [(min(most, 1), 1, False), (0, 1, False)]
     for content, scale in product(contents, scales.tolist()):
         sheet = _Sheet(cards, title, target, scale, *content)
         if sheet.fits:
@@ -82,8 +80,8 @@ class _Sheet:
     """
 
     def __init__(self, cards, title, target, scale, n_bars, n_lines, has_rules):
-        n, usual = len(cards), 3 if target.style == "slide" else 4
-        n_columns = n if n <= usual else 3 if n in (5, 6, 9) else usual
+        n, n_groups = len(cards), -(-len(cards) // (3 if target.style == "slide" else 4))
+        n_columns = -(-n // max(1, n_groups))
         self.target, self.scale, self.wide = target, scale, _WIDTH
         if target.width is not None:
             place = target.width / scale - _GAP
@@ -153,13 +151,17 @@ def _rows(card, width, n_bars, n_lines, has_rules):
     lines = name_lines(rule, _SIZE, width, len(rule), " ")
     more = [_MORE] if len(lines) > _MOST_LINES else []
     rows = [_Row(line) for line in [*lines[: _MOST_LINES - len(more)], *more, ""] if rule]
+    highest = n_bars * (_LINE + _BAR) + 1e-6
     for label, numbers, deviation in card.bars[:n_bars]:
         rest = max(width - text_width(numbers, _SIZE) - _MARGIN, 0.1)
         names = wrap(label, _SIZE, rest)
         if len(names) > n_lines:
             names[n_lines - 1 :] = [_whole_words(" ".join(names[n_lines - 1 :]), rest)]
-        rows += [_Row(names[0], numbers), *map(_Row, names[1:])]
-        rows[-1] = rows[-1]._replace(deviation=deviation)
+        own = [_Row(names[0], numbers), *map(_Row, names[1:])]
+        own[-1] = own[-1]._replace(deviation=deviation)
+        if rows and not has_rules and sum(map(_height, rows + own)) > highest:
+            break
+        rows += own
     return rows
 
 

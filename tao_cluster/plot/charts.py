@@ -226,10 +226,13 @@ def write_head(figure, title):
 def _name_bars(ax, names):
     """Write a name beside each bar, from top to bottom."""
     most = 0.45 * ax.figure.get_size_inches()[0] * (ax.bbox.width / ax.figure.bbox.width) ** 0.5
-    texts = ["\n".join(name_lines(printable(str(name)), font_size(), most)) for name in names]
-    ax.set_yticks(range(len(texts)), texts)
-    for label in ax.get_yticklabels():
-        label.set(parse_math=False, linespacing=0.95)
+    label_bars(ax, [name_lines(printable(str(name)), font_size(), most) for name in names])
+
+
+def label_bars(ax, labels):
+    """Write the lines of a label beside each bar, from top to bottom, without horizontal grid."""
+    texts = [drawable("\n".join(lines)).text for lines in labels]
+    ax.set_yticks(range(len(texts)), texts, parse_math=False, linespacing=0.95)
     ax.set_ylim(len(texts) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
 

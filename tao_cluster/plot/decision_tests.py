@@ -332,9 +332,8 @@ def _draw_histogram(ax, view, width):
     for cluster, base, top in stacks.steps():
         color = cluster_color(cluster, view.labels[cluster])
         ax.stairs(top, stacks.edges, baseline=base, fill=True, color=color, zorder=2)
-    ax.stairs(
-        stacks.heights.sum(axis=0), stacks.edges, color=ink("0.35"), linewidth=0.5, zorder=2.5
-    )
+    outline = {"color": ink("0.35"), "linewidth": 0.5, "zorder": 2.5}
+    ax.stairs(stacks.heights.sum(axis=0), stacks.edges, **outline)
     threshold = next(x for x in stacks.left_range if low < x < high)
     ax.axvline(threshold, color=ink("0.0"), linewidth=1.2, zorder=3)
     ax.set_xlim(low, high)
@@ -378,9 +377,8 @@ def _draw_plane(ax, view, width):
     sums = np.add.outer(weights[1] * np.array(limits[1]), weights[0] * np.array(limits[0]))
     signed = sums - view.threshold
     if signed.min() < 0 < signed.max():
-        ax.contourf(
-            *limits, signed, levels=[signed.min() - 1.0, 0.0], colors=[shade(SHADE)], zorder=0
-        )
+        side = {"levels": [signed.min() - 1.0, 0.0], "colors": [shade(SHADE)]}
+        ax.contourf(*limits, signed, **side, zorder=0)
         ax.contour(*limits, signed, levels=[0.0], colors=[ink("0.0")], linewidths=1.2, zorder=1.5)
     colors = [cluster_color(k, view.labels[k]) for k in clusters]
     look = {"s": 12, "linewidths": 0.3, "edgecolors": [ink("0.35")], "zorder": 2}

@@ -14,9 +14,10 @@ from ..export.format import minus_signs, tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import check_image_shape
 from .boxes import name_lines, text_width, wrap
+from .charts import label_bars
 from .glyphs import PALE, SIGNED
 from .split_view import number
-from .style import Target, drawable, drawn_with, font_size, ink, make_drawable
+from .style import Target, drawn_with, font_size, ink, make_drawable
 
 # In inches of a picture with text of _SIZE points, which is magnified as a whole: width of a figure
 # (_WIDTH) and of the narrowest one (_LEAST), height of a bar (_LINE), of the title and the axis of
@@ -160,9 +161,7 @@ def _draw_products(ax, test, image):
     for term in test.contributions:
         if term.product:  # an outline, because small products are pale
             corner = term.feature % image.shape[1] - 0.5, term.feature // image.shape[1] - 0.5
-            color = (
-                POSITIVE if term.product > 0 else NEGATIVE
-            )  # on the image, whatever is around it
+            color = POSITIVE if term.product > 0 else NEGATIVE  # the image has its own ground
             ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=color, linewidth=0.6))
     tested = np.array([term.feature for term in test.contributions if term.product == 0], dtype=int)
     ax.plot(tested % image.shape[1], tested // image.shape[1], "x", color="0.3", markersize=3)
@@ -203,12 +202,9 @@ def _how_to_read(tests, note):
 def _height(test, labels, wide):
     """Return the height of the axes of a test, with its title."""
     n_more = len(_outcome_lines(test, wide)) - 1
-    around = _LINE if test.fact is not None else _AROUND
-    return around + n_more * _TEXT + len(labels) * _LINE * (1.0 + 0.4 * _has_two_lines(labels))
-
-
-def _has_two_lines(labels):
-    return any(len(lines) > 1 for lines in labels)
+    around, has_two = _LINE, any(len(lines) > 1 for lines in labels)
+    around = around if test.fact is not None else _AROUND
+    return around + n_more * _TEXT + len(labels) * _LINE * (1.0 + 0.4 * has_two)
 
 
 def _labels(test, abbreviate, width):
@@ -241,12 +237,11 @@ def _draw_sum(ax, test, labels, steps):
         ax.barh(line, product, 0.7, left=start, color=color)
         ax.plot([end, end], [line - 0.35, line + 1.35], color=ink("0.6"), linewidth=0.6)
     ax.barh(len(steps), test.total, 0.7, color=ink("0.3"))
-    _write_labels(ax, labels)
+    label_bars(ax, labels)
     ax.axvline(0.0, color=ink("0.75"), linewidth=0.6, zorder=0)
-    _draw_limit(ax, test.threshold)
     starts = [start for _, start in steps]
     ends = [start + product for product, start in steps]
-    _make_room(ax, [0.0, test.total, test.threshold, *starts, *ends])
+    _draw_limit(ax, test.threshold, [0.0, test.total, *starts, *ends])
 
 
 def _draw_value(ax, test, labels):
@@ -254,17 +249,11 @@ def _draw_value(ax, test, labels):
     (term,) = test.contributions
     ax.plot([test.bound.value, term.value], [0, 0], color=ink(_PALE), linewidth=3, zorder=1)
     ax.plot([term.value], [0], "o", color=ink("0.3"), markersize=6)
-    _write_labels(ax, labels)
+    label_bars(ax, labels)
     if value_text(term.name, term.value):
         ax.xaxis.set_major_formatter(lambda x, _: value_text(term.name, x))
         ax.xaxis.set_major_locator(MaxNLocator(4))
-    _draw_limit(ax, test.bound.value)
-    _make_room(ax, [term.value, test.bound.value])
-
-
-def _draw_limit(ax, value):
-    """Draw the threshold of a test."""
-    ax.axvline(value, color=ink("0.0"), linewidth=1.2, linestyle="--")
+    _draw_limit(ax, test.bound.value, [term.value])
 
 
 def _write_outcome(ax, test, wide):
@@ -285,19 +274,9 @@ def _outcome_lines(test, wide):
     return name_lines(text, _SIZE, width, 6, " ")
 
 
-def _make_room(ax, values):
-    """Set the limits of the x axis a little beyond all values."""
-    low, high = min(values), max(values)
+def _draw_limit(ax, limit, values):
+    """Draw the threshold of a test, with the ends of the x axis a little beyond it and values."""
+    ax.axvline(limit, color=ink("0.0"), linewidth=1.2, linestyle="--")
+    low, high = min(limit, *values), max(limit, *values)
     beyond = 0.05 * (high - low) or 0.5 * abs(low) or 1.0
     ax.set_xlim(low - beyond, high + beyond)
-
-
-def _write_labels(ax, labels):
-    """Write the lines of a label beside each bar, from top to bottom, without horizontal grid."""
-    found = [drawable("\n".join(lines)) for lines in labels]
-    ax.set_yticks(range(len(labels)), [one.text for one in found], linespacing=0.95)
-    for label in ax.get_yticklabels():
-        label.set_parse_math(False)
-    ax.set_ylim(len(labels) - 0.4, -0.6)
-    ax.grid(visible=False, axis="y")
-    ax.set_axisbelow(True)

@@ -21,14 +21,8 @@ from ..inspection.palette import contrast, readable, text_color
 _AXES: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False}
 _AXES |= {"axes.grid": True, "axes.axisbelow": True, "legend.frameon": False, "text.usetex": False}
 # Parameters of texts and lines beside axes, which are drawn on the figure.
-_BESIDE: tuple[str, ...] = (
-    "text.color",
-    "axes.labelcolor",
-    "axes.titlecolor",
-    "axes.edgecolor",
-    "xtick.color",
-)
-_BESIDE += ("xtick.labelcolor", "ytick.color", "ytick.labelcolor", "legend.labelcolor")
+_BESIDE = "text.color axes.labelcolor axes.titlecolor axes.edgecolor legend.labelcolor xtick.color "
+_BESIDE += "xtick.labelcolor ytick.color ytick.labelcolor"
 _LABELS = ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
 TEXT, LINE = 4.5, 3.0  # least contrasts of texts, and of lines and marks, as WCAG 2.2 sets them
 
@@ -67,7 +61,7 @@ def drawn_with(parameters, ax=None, *, is_chart=True):
             page = _over(face, page)
         inside = paint["axes.facecolor"] if ax is None else ax.get_facecolor()
         paint["axes.facecolor"] = _over(inside, page) if is_chart else page
-        paint.update(dict.fromkeys(_BESIDE, readable(ink, page, TEXT)))
+        paint.update(dict.fromkeys(_BESIDE.split(), readable(ink, page, TEXT)))
         paint["grid.color"] = shade("0.92")
         _fonts.append(findfont(FontProperties()))
         try:
@@ -125,12 +119,22 @@ class Target(NamedTuple):
     font_size: float | None
 
     @classmethod
-    def from_options(cls, style="screen", *, ax=None, screen_size=8.0, **options):
+    def from_options(
+        cls,
+        style="screen",
+        width=None,
+        height=None,
+        figsize=None,
+        font_size=None,
+        *,
+        ax=None,
+        screen_size=8.0,
+    ):
         """Check the options of a picture and complete them by those of the style.
 
         Parameters
         ----------
-        style, **options : style, width, height, figsize, font_size, as for `plot_tree`
+        style, width, height, figsize, font_size : as for `plot_tree`
         ax : matplotlib Axes, optional
             Given axes.
         screen_size : float, points, default=8.0
@@ -139,17 +143,12 @@ class Target(NamedTuple):
         Raises
         ------
         ValueError
-            If an option is unknown or not positive, or if two of them contradict each other.
+            If an option is not positive, or if two of them contradict each other.
         """
         if style not in _TARGETS:
             raise ValueError(f"style must be one of {', '.join(_TARGETS)}; got {style!r}.")
-        unknown = [name for name in options if name not in _OPTIONS]
-        if unknown:
-            raise TypeError(
-                f"{unknown[0]} is not an option; these are style, {', '.join(_OPTIONS)}."
-            )
-        given = {name: options.get(name) for name in _OPTIONS if options.get(name) is not None}
-        width, height, figsize, font_size = map(given.get, _OPTIONS)
+        given = {"width": width, "height": height, "figsize": figsize, "font_size": font_size}
+        given = {name: value for name, value in given.items() if value is not None}
         sizes = [name for name in given if name != "font_size"] + ["ax"] * (ax is not None)
         if len(sizes) > 1 and sizes != ["width", "height"]:
             raise ValueError(f"Pass either {sizes[0]} or {sizes[-1]}, not both: each is a size.")
@@ -198,7 +197,6 @@ class Target(NamedTuple):
         return 300 if self.style == "paper" else 150
 
 
-_OPTIONS = ("width", "height", "figsize", "font_size")
 # Width and height in inches, and size of the smallest text in points; see `Target`.
 _TARGETS = {"paper": (6.5, None, None), "slide": (40 / 3, 7.5, 16.0), "screen": (8.0, None, None)}
 

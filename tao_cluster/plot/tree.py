@@ -17,7 +17,7 @@ from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
 from ..tree import tree_of
-from .boxes import BARE, FORM_SIZE, FULL, Box, Sizes, is_readable, sizes_to_try, wrap
+from .boxes import BARE, FORM_SIZE, FORMS, FULL, HIGH, Box, Sizes, is_readable, sizes_of, wrap
 from .glyphs import LeafView, choose_glyph
 from .layout import DEEP, Layout, UpperTree
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
@@ -33,6 +33,7 @@ _LEAST_WIDTH = 5.2  # inches, so that a title fits
 _SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
 _MARKED = "0.0"  # the strongest ink, for a highlighted path; no cluster or side has this colour
 
+_OF_PARTS = " max_depth= and root= draw a part of the tree."
 _STEP = 1.03  # factor between sizes that are tried to find one at which a tree can be read
 # In inches: largest height of a picture without a given one (at first _COLUMN times its width, then
 # _PAGE), and largest sizes of the gaps between boxes that are moved apart to fill a picture.
@@ -174,8 +175,7 @@ def plot_tree(
     """
     if orientation not in _ORIENTATIONS:
         raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
-    sizes = {"width": width, "height": height, "figsize": figsize, "font_size": font_size}
-    target = Target.from_options(style, ax=ax, **sizes)
+    target = Target.from_options(style, width, height, figsize, font_size, ax=ax)
     estimator, names = shown(tree, feature_names, X)
     tree = tree_of(estimator)
     if X is None and sample_weight is not None:
@@ -192,13 +192,12 @@ def plot_tree(
     upper_rows = None if rows is None else rows.through(upper.tree, upper.stands_for)
     if root and rows is not None and not len(upper_rows.leaf_of_row):
         raise ValueError(f"No row of X reaches root={root}; leave X out to draw its tests.")
+    glyph_of = partial(choose_glyph, nodes, upper.tree, upper_rows, image_shape, shown_names)
     with drawn_with(target.parameters, ax, is_chart=False):
         picture = Picture(
             tree=upper.tree,
             rows=upper_rows,
-            glyph_of=cache(
-                partial(choose_glyph, nodes, upper.tree, upper_rows, image_shape, shown_names)
-            ),
+            glyph_of=cache(glyph_of),
             panels=make_panels(panels, estimator, tree, image_shape),
             title=title and printable_lines(title),
             tests=[facts["nodes"][i] for i in upper.origin],
@@ -231,10 +230,8 @@ def _fitted(picture, orientation, ax):
     if drawn is not None:
         return drawn
     # The smallest size at which a form can be read, with the given height if some form fits it.
-    others = [
-        (form.size[1] > form.place[1] + 1e-6, max(form.size / form.place), form) for form in others
-    ]
-    for is_high, excess, form in sorted(others, key=lambda other: other[:2]):
+    for form in sorted(others, key=_excess):
+        is_high, excess = _excess(form)
         if _boxes(form.sizes) in unreadable or excess < _STEP * last:
             continue
         last, inches = excess, np.ceil(10 * target.font_size / FORM_SIZE * form.size + 0.5) / 10
@@ -246,9 +243,12 @@ def _fitted(picture, orientation, ax):
             break
     else:
         least = {}
-    raise target.too_small(
-        "tree", **least, further=" max_depth= and root= draw a part of the tree."
-    )
+    raise target.too_small("tree", **least, further=_OF_PARTS)
+
+
+def _excess(form):
+    """Return whether a form is higher than its place, and by which factor it is too large."""
+    return form.size[1] > form.place[1] + 1e-6, max(form.size / form.place)
 
 
 def _search(picture, orientation, ax, unreadable):
@@ -259,15 +259,17 @@ def _search(picture, orientation, ax, unreadable):
     """
     target, scale, larger = picture.target, picture.target.font_size / FORM_SIZE, []
     width = np.inf if target.width is None else target.width / scale
-    low = page = target.height
-    if target.height is None:
+    stages = [(FORMS, target.height)]
+    if target.height is None:  # a page is used up by sums, or if a form that is lower does not fit
         low, page = min(_PAGE, max(_COLUMN * target.width, 2.0)), max(_PAGE, target.width)
-    options = (target.height is None, getattr(picture.glyph, "has_sums", False))
-    tried = sizes_to_try(orientation, picture.tree.max_depth + 1 >= DEEP, *options)
-    for sizes, is_high in tried:
+        high = [(FORMS[:1], low), (HIGH, page)] * getattr(picture.glyph, "has_sums", False)
+        stages = [*high, (FORMS, low), (FORMS, page)]
+    may_fold = picture.tree.max_depth + 1 >= DEEP
+    tried = [(sizes, h) for forms, h in stages for sizes in sizes_of(forms, orientation, may_fold)]
+    for sizes, height in tried:
         if _boxes(sizes) in unreadable:
             continue
-        place = (width, (page if is_high else low) / scale)
+        place = (width, height / scale)
         form = replace(picture, sizes=sizes, place=place)
         if np.any(form.size > np.add(place, 1e-6)):
             larger.append(form)
@@ -453,9 +455,7 @@ class Picture:
         target = self.target
         if target.style == "slide":
             scale = min((target.width, target.height) / self.size)
-        scratch = (
-            plt.figure(figsize=inches_of(ax)).add_axes((0, 0, 1, 1)) if ax is not None else None
-        )
+        scratch = ax and plt.figure(figsize=inches_of(ax)).add_axes((0, 0, 1, 1))
         drawn = self.draw(scratch, scale)
         layout = self._layout
         frames = np.column_stack([layout.widths, -layout.heights])
