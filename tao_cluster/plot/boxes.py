@@ -330,7 +330,7 @@ def is_readable(ax, least, frames, begins=""):
     (left, top), (right, bottom) = first.T[:, None], last.T[:, None]
     x, y = ((starts + ends) / 2).T[:, :, None]
     is_inside = (x > left) & (x < right) & (y > bottom) & (y < top)
-    is_wide = (starts[:, :1] < left - 0.2 * line) | (ends[:, :1] > right + 0.2 * line)
+    is_wide = (starts[:, :1] < left) | (ends[:, :1] > right)
     is_small = min(text.get_fontsize() for text in texts) < least - 0.01
     is_outside = np.any(starts < page[:2] - 1) or np.any(ends > page[2:] + 1)
     return not (is_small or is_outside or overlaps.any() or np.any(is_inside & is_wide))

@@ -392,10 +392,11 @@ class Bars:
         single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
         written = [_written_set(found, feature_names) for found in sets.values()]
         written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
-        # Words of the usual length are not broken, however small the boxes are.
+        # Words of the usual length are not broken, nor numbers, however small the boxes are.
         word = max((word_width(column, size) for column, _ in written), default=0.0)
         width = sizes.box * float(np.clip(wanted, 1.2, _WIDEST))
-        width = max(width, min(word, _LEAST_NAME) + _MARGINS + 0.01)
+        both = max([0.0, *numbers]) * max(_NUMBER_SIZE, sizes.smallest) / size + 0.1
+        width = max(width, min(word, _LEAST_NAME) + _MARGINS + 0.01, both)
         least = [
             min(text_width(each.name, size), _LEAST_NAME) + n
             for each, n in zip(found, numbers, strict=True)
