@@ -70,11 +70,8 @@ FORMS = (
     Sizes(FORM_SIZE, 1, 0, 0.15, BARE, 0.025, 0.1),
 )
 # Forms of sums for a free height: narrow boxes with as many terms as possible.
-HIGH = tuple(
-    form._replace(n_terms=n_terms, box=0.3)
-    for n_terms in (12, 5, 3)
-    for form in (FORMS[1], *FORMS[4:6])
-)
+_LOW = (FORMS[1], *FORMS[4:6])
+HIGH = tuple(form._replace(n_terms=n, box=0.3) for n in (12, 5, 3) for form in _LOW)
 # By how much boxes must be wider to be preferred: in a tree from left to right, and folded.
 _TURNED, _FOLDED = 0.15, 0.1
 
@@ -163,18 +160,11 @@ class Box:
 
     def frame(self, ax, *, rounded=False, color="0.35", fill="none", linewidth=0.8, zorder=3):
         """Draw the outline of the box into the axes, by default a grey one on the ground."""
-        style = "round,pad=0,rounding_size=0.05" if rounded else "square,pad=0"
-        patch = FancyBboxPatch(
-            (self.left, self.bottom),
-            self.width,
-            self.height,
-            boxstyle=style,
-            edgecolor=color if color == "none" else ink(color),
-            facecolor=fill if fill == "none" else ink(fill, 1.0),
-            linewidth=linewidth * self.scale,
-            zorder=zorder,
-        )
-        ax.add_artist(patch)
+        look = {"linewidth": linewidth * self.scale, "zorder": zorder}
+        look["boxstyle"] = "round,pad=0,rounding_size=0.05" if rounded else "square,pad=0"
+        look["edgecolor"] = color if color == "none" else ink(color)
+        look["facecolor"] = fill if fill == "none" else ink(fill, 1.0)
+        ax.add_artist(FancyBboxPatch((self.left, self.bottom), self.width, self.height, **look))
 
     def bar(self, ax, left, width, height, color, zorder=2):
         """Draw a horizontal bar at half height. A negative width draws it to the left."""
@@ -276,8 +266,8 @@ def name_lines(name, size, max_width, n_lines=2, breaks=_BREAKS):
     def wrapped(text):
         lines = []
         for line in wrap(text, size, max_width, breaks):
-            is_long = text_width(line, size) > max_width
-            lines += wrap(line, size, max_width, r"\s\S") if is_long else [line]
+            fits = text_width(line, size) <= max_width
+            lines += [line] if fits else wrap(line, size, max_width, r"\s\S")
         return lines
 
     lines = wrapped(name)

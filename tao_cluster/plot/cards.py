@@ -9,7 +9,7 @@ from ..columns.names import MARK
 from ..export.format import percent_text
 from ..inspection.palette import cluster_color
 from .boxes import SMALLEST, Box, name_lines, text_width, wrap
-from .style import Target, drawn_with, ink, make_drawable, new_axes
+from .style import drawn_with, ink, make_drawable, new_axes
 
 # In inches of a picture with text of _SIZE points, which is magnified as a whole: usual width of a
 # card and the least one, gap between cards, height of a line, of a bar and of a head, and margin.
@@ -25,7 +25,7 @@ _NOTE = (
 )
 
 
-def plot_cards(cards, title="", target=None):
+def plot_cards(cards, title, target):
     """Draw one card per cluster, in lines of up to four, or as many as fit the size of a target.
 
     If the cards are too high for the target, they have fewer bars, at least two. Then they have no
@@ -35,7 +35,7 @@ def plot_cards(cards, title="", target=None):
     ----------
     cards : list of :class:`tao_cluster.description.Segment`
     title : str
-    target : Target, optional
+    target : Target
 
     Returns
     -------
@@ -47,24 +47,19 @@ def plot_cards(cards, title="", target=None):
     ValueError
         If the cards cannot be read at the size of the target.
     """
-    target = Target.from_options() if target is None else target
-    with drawn_with(target.parameters, is_chart=False):
-        return _fitted(cards, title, target).draw()
-
-
-def _fitted(cards, title, target):
-    """Return the fullest sheet of cards that fits the size of the target."""
     least = (target.font_size or _SIZE) / _SIZE
     scales = least * np.linspace(_LARGEST if target.style == "slide" else 1.0, 1.0, 11)
     most = max((len(card.bars) for card in cards), default=0)
     contents = [(n, 3, True) for n in range(most, 1, -1)]
     contents += [(n, n_lines, False) for n in range(most, 0, -1) for n_lines in (3, 2)]
     contents += [(min(most, 1), 1, False), (0, 1, False)]
-    for content, scale in product(contents, scales.tolist()):
-        sheet = _Sheet(cards, title, target, scale, *content)
-        if sheet.fits:
-            return sheet
-    raise target.too_small("sheet of cards", least * (_NARROWEST + 2 * _GAP), least * sheet.height)
+    with drawn_with(target.parameters, is_chart=False):
+        for content, scale in product(contents, scales.tolist()):
+            sheet = _Sheet(cards, title, target, scale, *content)
+            if sheet.fits:
+                return sheet.draw()
+        width = least * (_NARROWEST + 2 * _GAP)
+        raise target.too_small("sheet of cards", width, least * sheet.height)
 
 
 class _Sheet:

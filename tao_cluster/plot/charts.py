@@ -186,12 +186,9 @@ def chart(wide="a", narrow="a", *, heights=(None, None), ratios=None, ax=None, *
     axes : list of matplotlib Axes
     target : Target
     """
-    target = Target.from_options(**options, ax=ax, screen_size=None)
+    target = Target.from_options(**options, ax=ax)
     with drawn_with(target.of_chart, ax):
-        axes = [ax]
-        if ax is None:
-            axes = _panels(target, wide, narrow, *heights, ratios)
-        yield axes, target
+        yield [ax] if ax else _panels(target, wide, narrow, *heights, ratios), target
 
 
 def _panels(target, wide, narrow, height_wide, height_narrow, ratios):

@@ -84,7 +84,7 @@ def plot_path(models, *, ax=None, title=None, **options):
     """
     models = _model_list(models)
     with chart(ax=ax, **options) as (axes, _):
-        ax = axes[0]
+        (ax,) = axes
         x = [tree_of(model).n_parameters for model in models]
         points = np.column_stack([x, [model.cost_increase_ for model in models]])
         look = series_looks({"path": _title(models[0])})["path"]
@@ -266,7 +266,7 @@ def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title
     curves = {} if curves is None else curves
     looks = series_looks(dict(zip(points, points, strict=True)) if methods is None else methods)
     with chart(ax=ax, **options) as (axes, target):
-        ax, lines, ground = axes[0], [], plt.rcParams["axes.facecolor"]
+        (ax,), lines, ground = axes, [], plt.rcParams["axes.facecolor"]
         marker_size = 1.25 * plt.rcParams["lines.markersize"]
         for i, (label, places) in enumerate(points.items()):
             color, marker, is_hollow = looks[label]
@@ -354,7 +354,7 @@ def plot_history(model, *, ax=None, title=None, **options):
     is_kept = np.array([bool(record["kept"]) for record in records])
     stages = np.array([_stage_name(record) for record in records])
     with chart(ax=ax, **options) as (axes, target):
-        ax, ground = axes[0], plt.rcParams["axes.facecolor"]
+        (ax,), ground = axes, plt.rcParams["axes.facecolor"]
         for name in dict.fromkeys(stages.tolist()):
             at = stages == name
             stage = records[int(np.argmax(at))]["stage"]

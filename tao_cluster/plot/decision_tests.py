@@ -17,12 +17,11 @@ from ..inspection.palette import cluster_color
 from ..inspection.rows import Rows
 from ..report import check_weight, report
 from ..tree import tree_of
-from . import style as typeface
 from .boxes import name_lines, text_width, wrap
 from .charts import legend_below, note_above
 from .histograms import SHADE, stacks_of
 from .split_view import SplitView, condition_lines
-from .style import Target, drawable, drawn_with, ink, make_drawable, shade
+from .style import Target, drawable, drawn_with, font_size, ink, make_drawable, shade
 from .tree import abbreviation_of
 
 _SIZE, _PANEL = (6.4, 3.6), (2.9, 2.4)  # inches: a single picture, one picture of a grid
@@ -102,7 +101,7 @@ def plot_test(
         width -= (0.6 if is_narrow else 2.2) * _unit()
         _draw(ax, view, title, width)
         if view.abbreviate.note:
-            lines = wrap(f"({view.abbreviate.note})", typeface.font_size(), width)
+            lines = wrap(f"({view.abbreviate.note})", font_size(), width)
             ax.set_xlabel("\n".join([ax.get_xlabel(), *lines]), parse_math=False)
         handles = tests.handles([view])
         if is_narrow:
@@ -179,7 +178,7 @@ def plot_tests(
             ax.set_axis_off()
         handles = tests.handles(views, counted=False)
         texts = [line for handle in handles for line in handle.get_label().split("\n")]
-        widest = max(text_width(text, typeface.font_size()) for text in texts) + _KEY * _unit()
+        widest = max(text_width(text, font_size()) for text in texts) + _KEY * _unit()
         if target.width is not None and target.width < _NARROW * _unit():
             n_beside, left = max(1, int(size[0] / widest)), size[0]
             place = {"loc": "outside lower center", "columnspacing": 1.0}
@@ -195,8 +194,8 @@ def plot_tests(
         head = known if title is None else printable_lines(title)
         figure.caption = " ".join([_HOW_TO_READ, *([f"In names, {note}."] if note else [])])
         texts = [head, figure.caption] if target.style == "screen" else [title and head]
-        lines = [x for text in texts if text for x in wrap(text, typeface.font_size(), left - 0.1)]
-        look = {"x": 0.01, "ha": "left", "fontsize": typeface.font_size(), "parse_math": False}
+        lines = [x for text in texts if text for x in wrap(text, font_size(), left - 0.1)]
+        look = {"x": 0.01, "ha": "left", "fontsize": font_size(), "parse_math": False}
         figure.suptitle("\n".join(lines), **look)
         make_drawable(figure)
     return axes[: len(views)]
@@ -204,7 +203,7 @@ def plot_tests(
 
 def _unit():
     """Return the size of the text relative to the usual one of a screen."""
-    return typeface.font_size() / 8
+    return font_size() / 8
 
 
 def _grid(target, n_columns, n_panels):
@@ -222,7 +221,7 @@ def _grid(target, n_columns, n_panels):
     height = target.height or (high + 0.1) * n_lines + 0.6 * _unit()
     if n_columns > most or height < _LEAST * high * n_lines:
         least = _LEAST * wide * n_columns + beside, _LEAST * high * n_lines
-        raise target.too_small("grid of tests", *least, " nodes=[...] draws some of them.")
+        raise target.too_small("grid of tests", *least, further=" nodes=[...] draws some of them.")
     return (target.width, height), n_columns, n_lines
 
 
@@ -288,7 +287,7 @@ class _Tests:
         return entries
 
     def _label(self, cluster, n, counted):
-        name = "\n".join(name_lines(self.labels[cluster], typeface.font_size(), 1.6))
+        name = "\n".join(name_lines(self.labels[cluster], font_size(), 1.6))
         return f"{name}: {n} row{'s' if n != 1 else ''}" if counted else name
 
 
@@ -304,21 +303,21 @@ def _draw(ax, view, title, width):
     else:
         _draw_histogram(ax, view, width)
     lines = _title_lines(view, width) if title is None else [printable_lines(title)]
-    look = {"loc": "left", "fontsize": typeface.font_size(), "parse_math": False}
-    ax.set_title("\n".join(lines), pad=4 + 1.3 * typeface.font_size() * len(ax.texts), **look)
+    look = {"loc": "left", "fontsize": font_size(), "parse_math": False}
+    ax.set_title("\n".join(lines), pad=4 + 1.3 * font_size() * len(ax.texts), **look)
 
 
 def _title_lines(view, width):
     """Return the place of a node, where its sides lead, its rows, and the condition of its test."""
     n, head = len(view.here()), f"node {view.node} ({view.place})"
-    ends = wrap(view.ends, typeface.font_size(), width)
+    ends = wrap(view.ends, font_size(), width)
     start = f"{n} row{'s' if n != 1 else ''}, left if "
     if view.written is not None:
         column, comparison = view.written
-        lines = condition_lines(f"{start}{column}", comparison, width, 3, typeface.font_size())
+        lines = condition_lines(f"{start}{column}", comparison, width, 3, font_size())
     elif _is_plane(view):
         end = f" ≤\N{NO-BREAK SPACE}{view.limit}"
-        lines = view.sum_lines(typeface.font_size(), width, start=start, end=end)
+        lines = view.sum_lines(font_size(), width, start=start, end=end)
     else:
         lines = [f"{start}sum ≤ {view.limit}"]
     return [head, *ends, *lines]
@@ -346,19 +345,19 @@ def _draw_histogram(ax, view, width):
         shown_names = [_tick_text(name, width / len(names)) for name in names]
         ax.set_xticks(places, shown_names, parse_math=False)
         (column, _) = view.written
-        ax.set_xlabel("\n".join(name_lines(column, typeface.font_size(), width)), parse_math=False)
+        ax.set_xlabel("\n".join(name_lines(column, font_size(), width)), parse_math=False)
         return
     note_above(ax, threshold, view.limit, "left" if threshold < (low + high) / 2 else "right")
     if len(view.terms) == 1:
         _label_axis(ax.xaxis, view, view.terms[0], width)
     else:
-        lines = view.sum_lines(typeface.font_size(), width, _MOST_TERMS, start="sum = ")
+        lines = view.sum_lines(font_size(), width, _MOST_TERMS, start="sum = ")
         ax.set_xlabel("\n".join(lines), parse_math=False)
 
 
 def _tick_text(name, width):
     """Return the name of a level on at most two lines, as it can be drawn."""
-    return drawable("\n".join(name_lines(name, typeface.font_size(), width))).text
+    return drawable("\n".join(name_lines(name, font_size(), width))).text
 
 
 def _draw_plane(ax, view, width):
@@ -400,10 +399,10 @@ def _limits(values):
 def _label_axis(axis, view, term, length):
     """Write the name of a feature beside its axis; dates and 0/1 features get fitting ticks."""
     name = term["name"]
-    label = name_lines(view.abbreviate(tested_name(name)), typeface.font_size(), length)
+    label = name_lines(view.abbreviate(tested_name(name)), font_size(), length)
     if isinstance(name, Indicator):
         axis.set_ticks([0.0, 1.0], ["no", "yes"])
-        label = name_lines(str(name), typeface.font_size(), length)
+        label = name_lines(str(name), font_size(), length)
     elif value_text(name, 0.0):
         axis.set_major_formatter(lambda x, _: value_text(name, x))
         axis.set_major_locator(MaxNLocator(3))

@@ -84,7 +84,7 @@ def plot_nested(trees, *, levels=None, ax=None, title=None, image_shape=None, **
     levels = list(range(1, k + 1) if levels is None else levels)
     if not set(levels) <= set(range(1, k + 1)):
         raise ValueError(f"levels must be numbers of clusters from 1 to {k}; got {levels}.")
-    target = Target.from_options(**options, ax=ax, screen_size=_SIZE)
+    target = Target.from_options(**options, ax=ax)
     with drawn_with(target.parameters, ax, is_chart=False):
         return _Dendrogram(trees, image_shape, title, target).draw(ax, levels)
 
@@ -141,13 +141,13 @@ class _Dendrogram:
         slot, self.costs = max(given, 0.2), _COSTS if target.height is None else 0.0
         while not self._lay_out(slot, 2):
             slot += 0.05
-        least = 3.4 if target.width is None else 0.0  # so that the notes have few lines
-        self.width = max(_SIDE + k * slot + _MARGIN, least)
+        # At least so wide that the notes have few lines.
+        self.width = max(_SIDE + k * slot + _MARGIN, 3.4 * (target.width is None))
         notes = [_NOTE, _IMAGES if self.image else _COLUMNS]
         notes += [f"In names, {self.abbreviate.note}."] if self.abbreviate.note else []
-        self.caption, shown = " ".join(notes), notes if target.style == "screen" else []
-        shown = [title, *shown] if title else shown
-        self.lines = [line for note in shown for line in wrap(note, 8, self.width - 2 * _MARGIN)]
+        self.caption, room = " ".join(notes), self.width - 2 * _MARGIN
+        texts = [title, *(notes if target.style == "screen" else [])]
+        self.lines = [line for text in texts if text for line in wrap(text, 8, room)]
         self.above = _LINE * 1.2 * len(self.lines) + 0.14 * bool(self.lines)
         height = self.height if target.height is None else target.height / scale
         if self.height > height:
@@ -185,13 +185,10 @@ class _Dendrogram:
         side = 0.0 if self.image is None else self.image.leaf_height
         self.heights = [max(side, _LINE * len(lines) + 0.05) for lines in self.tests]
         self.tops, self.y = self._along()
-        places = [
-            (line, width) for t, width in zip(self.tests, self.widths, strict=True) for line in t
-        ]
-        return all(text_width(share, _SIZE) <= slot - 0.08 for share in shares) and not any(
-            is_cut(line) or ("{" not in line and text_width(line, _SIZE) > width - 0.1)
-            for line, width in places
-        )
+        fits = [text_width(share, _SIZE) <= slot - 0.08 for share in shares]
+        for lines, width in zip(self.tests, self.widths, strict=True):
+            fits += ["{" in line or text_width(line, _SIZE) <= width - 0.1 for line in lines]
+        return all(fits) and not any(is_cut(line) for lines in self.tests for line in lines)
 
     def _differences(self, c, n_columns):
         """Return lines about the columns in which a cluster differs most from all rows."""
@@ -249,9 +246,8 @@ class _Dendrogram:
         """Draw everything into the given axes, or into a new figure."""
         size, end = np.array([self.width, self.height - self.above]), self.y[-1] + 0.3
         if ax is None:
-            inches = self.scale * np.array([self.width, self.height])
-            inches = [given or own for given, own in zip(self.target[1:3], inches, strict=True)]
-            ax = new_axes(*inches, self.above * self.scale, self.target)
+            inches = self.scale * np.array([self.width, self.height, self.above])
+            ax = new_axes(*inches, self.target)
         elif self.target.font_size is None:
             self.scale = min(1.0, *(inches_of(ax) / size))
         self.ax = ax

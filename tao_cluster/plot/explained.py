@@ -191,12 +191,9 @@ def _draw_signs(ax, test, wide):
 
 def _how_to_read(tests, note):
     """Return what explains a decision path: what is drawn, and the note on short names."""
-    texts = []
-    if any(test.bound is None and test.fact is None for test in tests):
-        texts.append(_OF_SUMS)
-    if any(test.bound is not None and test.fact is None for test in tests):
-        texts.append(_OF_VALUES)
-    return texts + ([f"In names, {note}."] if note else [])
+    are_sums = {test.bound is None for test in tests if test.fact is None}
+    texts = [_OF_SUMS] * (True in are_sums) + [_OF_VALUES] * (False in are_sums)
+    return texts + [f"In names, {note}."] * bool(note)
 
 
 def _height(test, labels, wide):

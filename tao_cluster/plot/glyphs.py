@@ -225,15 +225,9 @@ class Image:
         scale = min(box.width / width, box.height / height)
         width, height = width * scale, height * scale
         place = box.at(box.x - width / 2, box.y + height / 2, width, height)
-        ax.imshow(
-            np.reshape(values, self.shape),
-            cmap=cmap,
-            vmin=low,
-            vmax=high,
-            extent=(place.left, place.right, place.bottom, place.top),
-            interpolation="nearest",
-            **{"zorder": 2, **style},
-        )
+        style = {"interpolation": "nearest", "zorder": 2, **style}
+        style["extent"] = (place.left, place.right, place.bottom, place.top)
+        ax.imshow(np.reshape(values, self.shape), cmap=cmap, vmin=low, vmax=high, **style)
         return place
 
     def _draw_scale(self, ax, box, limit):
@@ -387,8 +381,8 @@ class Bars:
         limit = max((abs(each.deviation) for each in found), default=0.0)
         limit = limit if n_leaf_bars > 1 and limit > 1e-9 else 0.0
         numbers = [text_width(each.text, size) + _LEAF_BAR * (limit > 0) for each in found]
-        full = [text_width(each.name, size) + n for each, n in zip(found, numbers, strict=True)]
-        wanted = max([widest, *(min(0.25 + part, _WIDEST) for part in full)])
+        pairs = [(text_width(each.name, size), n) for each, n in zip(found, numbers, strict=True)]
+        wanted = max([widest, *(min(0.25 + name + n, _WIDEST) for name, n in pairs)])
         single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
         written = [_written_set(found, feature_names) for found in sets.values()]
         written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
@@ -397,11 +391,8 @@ class Bars:
         width = sizes.box * float(np.clip(wanted, 1.2, _WIDEST))
         both = max([0.0, *numbers]) * max(_NUMBER_SIZE, sizes.smallest) / size + 0.1
         width = max(width, min(word, _LEAST_NAME) + _MARGINS + 0.01, both)
-        least = [
-            min(text_width(each.name, size), _LEAST_NAME) + n
-            for each, n in zip(found, numbers, strict=True)
-        ]
-        is_wrapped = max(least, default=0.0) > width - 0.2
+        least = max((min(name, _LEAST_NAME) + n for name, n in pairs), default=0.0)
+        is_wrapped = least > width - 0.2
         n_leaf_bars = min(n_leaf_bars, 2) if is_wrapped else n_leaf_bars
         most = _MOST_LINES if is_full else 3
         texts = [condition_lines(*pair, width - _MARGINS, most, size) for pair in written]
@@ -494,9 +485,8 @@ class Bars:
             last.write(ax, each.text, _NUMBER_SIZE, color="0.3", may_cut=False, **style)
             numbers = text_width(each.text, max(_NUMBER_SIZE, box.smallest)) + wide + 0.05
             name = line.part(height=LINE)
-            _write_name(
-                ax, name, each.name, name.width - (0.1 if self.is_wrapped else numbers + 0.1)
-            )
+            rest = name.width - 0.1 - (0.0 if self.is_wrapped else numbers)
+            _write_name(ax, name, each.name, rest)
         return box
 
 

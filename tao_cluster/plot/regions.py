@@ -82,11 +82,11 @@ def plot_regions(model, X, *, axes=None, title=None, **options):
     dots = {"c": colors, "s": 5, "linewidths": 0.25, "edgecolors": "0.2"}
     labels = printable_names(names_of(model, getattr(model, "feature_names_in_", names)))
     x_label, y_label = (brief(name_with_unit(label)) for label in labels)
-    given = None if axes is None else axes[0]
-    with chart("ab", "a\nb", heights=(3.4, 6.0), ax=given, **options) as (new, target):
-        axes, figure = new if axes is None else axes, new[0].figure
-        if given is None:
-            figure.caption = _HOW_TO_READ
+    options["ax"] = None if axes is None else axes[0]
+    with chart("ab", "a\nb", heights=(3.4, 6.0), **options) as (new, target):
+        figure = new[0].figure
+        if axes is None:
+            axes, figure.caption = new, _HOW_TO_READ
             if target.style == "screen":
                 lines = wrap(_HOW_TO_READ, font_size(), figure.get_figwidth() - 0.1)
                 figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=font_size())

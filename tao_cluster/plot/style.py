@@ -120,15 +120,7 @@ class Target(NamedTuple):
 
     @classmethod
     def from_options(
-        cls,
-        style="screen",
-        width=None,
-        height=None,
-        figsize=None,
-        font_size=None,
-        *,
-        ax=None,
-        screen_size=8.0,
+        cls, style="screen", width=None, height=None, figsize=None, font_size=None, *, ax=None
     ):
         """Check the options of a picture and complete them by those of the style.
 
@@ -137,8 +129,6 @@ class Target(NamedTuple):
         style, width, height, figsize, font_size : as for `plot_tree`
         ax : matplotlib Axes, optional
             Given axes.
-        screen_size : float, points, default=8.0
-            Size of the text on a screen if the picture has a given size; None for that of rcParams.
 
         Raises
         ------
@@ -162,11 +152,10 @@ class Target(NamedTuple):
         if ax is not None or figsize is not None:
             width, height = figsize if ax is None else inches_of(ax)
         usual_width, usual_height, usual_size = _TARGETS[style]
-        usual_size = screen_size if style == "screen" else usual_size
         if height is None and style == "slide":
             height = usual_height if width is None else width * usual_height / usual_width
-        size = font_size or usual_size or mpl.rcParams["font.size"]
-        return cls(style, float(width or usual_width), height, float(size))
+        usual_size = mpl.rcParams["font.size"] if style == "paper" else usual_size
+        return cls(style, float(width or usual_width), height, font_size or usual_size)
 
     @property
     def parameters(self):
@@ -181,10 +170,10 @@ class Target(NamedTuple):
         unit = max(1.0, (self.font_size or font_size()) / 10)
         return {**fonts, "lines.linewidth": unit, "lines.markersize": 4 * unit}
 
-    def too_small(self, what, width=None, height=None, further=""):
-        """Return the ValueError of a picture that needs at least this size in inches."""
-        sides = {"width": width, "height": height}.items()
-        least = [f"{side}={np.ceil(10 * v - 1e-6) / 10:g}" for side, v in sides if v is not None]
+    def too_small(self, what, *size, further=""):
+        """Return the ValueError of a picture that needs this (width, height) in inches, or more."""
+        sizes = zip(("width", "height"), size, strict=False)
+        least = [f"{side}={np.ceil(10 * inches - 1e-6) / 10:g}" for side, inches in sizes]
         needs = f"; it needs at least {' and '.join(least)} inches" if least else ""
         return ValueError(
             f"The {what} cannot be read at this size with text of {font_size():g} points{needs}. "
@@ -202,7 +191,11 @@ _TARGETS = {"paper": (6.5, None, None), "slide": (40 / 3, 7.5, 16.0), "screen": 
 
 
 def new_axes(width, height, above, target):
-    """Return new axes in a figure of this size in inches, with space for the title above them."""
+    """Return new axes in a figure, with space for the title above them.
+
+    The figure has the size of the target, or else the width and height, all in inches.
+    """
+    width, height = target.width or width, target.height or height
     dpi = min(target.dpi, _MOST_PIXELS / max(width, height))
     figure = plt.figure(figsize=(width, height), dpi=dpi)
     return figure.add_axes((0, 0, 1, 1 - above / height))

@@ -192,6 +192,8 @@ def plot_tree(
     upper_rows = None if rows is None else rows.through(upper.tree, upper.stands_for)
     if root and rows is not None and not len(upper_rows.leaf_of_row):
         raise ValueError(f"No row of X reaches root={root}; leave X out to draw its tests.")
+    if target.width is not None:
+        target = target._replace(font_size=target.font_size or 8.0)
     glyph_of = partial(choose_glyph, nodes, upper.tree, upper_rows, image_shape, shown_names)
     with drawn_with(target.parameters, ax, is_chart=False):
         picture = Picture(
@@ -235,15 +237,13 @@ def _fitted(picture, orientation, ax):
         if _boxes(form.sizes) in unreadable or excess < _STEP * last:
             continue
         last, inches = excess, np.ceil(10 * target.font_size / FORM_SIZE * form.size + 0.5) / 10
-        least = dict(zip(["width", "height"][: 1 + is_high], inches.tolist(), strict=False))
-        sized = replace(picture, target=target._replace(**least))
+        height = inches[1] if is_high else target.height
+        sized = replace(picture, target=target._replace(width=inches[0], height=height))
         drawn, _ = _search(sized, orientation, None, unreadable)
         if drawn is not None:
             plt.close(drawn.figure)
-            break
-    else:
-        least = {}
-    raise target.too_small("tree", **least, further=_OF_PARTS)
+            raise target.too_small("tree", *inches[: 1 + is_high], further=_OF_PARTS)
+    raise target.too_small("tree", further=_OF_PARTS)
 
 
 def _excess(form):
@@ -423,12 +423,10 @@ class Picture:
         `scale` is the length of an inch of the drawing on paper. If it is None, the tree is shrunk
         to the axes.
         """
-        size, lines, target = self.size, self._title_lines, self.target
+        size, lines = self.size, self._title_lines
         above = self._above * (scale or 1.0)
         if ax is None:
-            wide, high = size * (scale or 1.0)
-            wide = wide if target.width is None else target.width
-            ax = new_axes(wide, high if target.height is None else target.height, above, target)
+            ax = new_axes(*size * (scale or 1.0), above, self.target)
         extent = inches_of(ax)
         if scale is None:
             drawing = size - (0.0, self._above)

@@ -16,6 +16,7 @@ from sklearn.datasets import load_wine
 
 from greedy import IMM
 from tao_cluster import (
+    DirectForm,
     TAOClustering,
     choose_n_clusters,
     compare,
@@ -60,13 +61,15 @@ def every_kind():
     """A function (**options) per kind of picture, by name."""
     wine = load_wine(as_frame=True)
     X = wine.data.iloc[:, :6].rename(columns={"alcalinity_of_ash": "alcalinity of the ash"})
-    fit = {"standardize": True, "random_state": 0}
+    quick = DirectForm(n_init=1, search="none", copies=0)
+    fit = {"standardize": True, "random_state": 0, "algorithm": quick}
     axis = TAOClustering(4, split="axis", max_leaves=4, **fit).fit(X)
     oblique = TAOClustering(4, max_parameters=24, **fit).fit(X)
     axis.name_clusters({0: "Light wines"})
     plane = IMM(3, random_state=0).fit(X.iloc[:, :2])
     image = {"image_shape": (2, 3)}
-    fits = compare(X, 3, ["tao", "exkmc", "imm", "cart", "kauri"], random_state=0)
+    own = TAOClustering(max_parameters=12, algorithm=quick)
+    fits = compare(X, 3, [own, "exkmc", "imm", "cart", "kauri"], random_state=0)
     path = tao_path(X, 4, [0.1, 1, 10, 100], depth=3, **fit)
     panels = {"panels": ("mask", "centers", "history"), **image}
     shown = {"y": wine.target, "class_names": list(wine.target_names)}

@@ -336,7 +336,7 @@ def test_bad_input():
         to_html([tree, Tree.single_leaf(0, 5)])
     with pytest.raises(ValueError, match="y needs X"):
         to_html(tree, y=[0])
-    with pytest.raises(ValueError, match="y has shape"):
+    with pytest.raises(ValueError, match="y has 1 entries"):
         to_html(tree, X=np.zeros((2, 6)), y=[0])
     with pytest.raises(ValueError, match="2 class names for 1 classes"):
         to_html(tree, X=np.zeros((2, 6)), y=[0, 0], class_names=["a", "b"])
