@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import chain, random_tree, rest_in_sweeps
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from tao_cluster import TAOClustering, Tree, describe, table_pipeline
+from tao_cluster import DirectForm, TAOClustering, Tree, describe, table_pipeline
 from tao_cluster.plot import plot_tests, plot_tree
 
 TARGETS = {
@@ -143,6 +143,23 @@ def test_sums_signs_and_sizes_of_a_given_tree(given, target, n_bars):
     counted = [int(found[1]) for text in shown if (found := re.match(r"\+ (\d+) more", text))]
     assert counted == [5 - n_bars] * (3 if n_bars < 5 else 0)  # the terms that are left out
     assert sum(text in ("≤", ">") for text in shown) == 6
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+@pytest.mark.parametrize("size", [{}, {"width": 3.3, "font_size": 8}], ids=["page", "column"])
+def test_sums_on_paper_have_all_their_terms_with_weights(load, size):
+    X, quick = load(as_frame=True).data, DirectForm(n_init=1, search="none", copies=0)
+    model = TAOClustering(4, max_parameters=24, random_state=0, algorithm=quick).fit(X)
+    ax = plot_tree(model, X, style="paper", **size)
+    shown = [t.get_text().replace("\N{MINUS SIGN}", "-") for t in ax.texts]
+    assert not [text for text in shown if "more" in text]
+    splits = [model.tree_.split(node) for node in model.tree_.decision_nodes]
+    terms = [pair for split in splits if len(split[0]) > 1 for pair in zip(*split[:2], strict=True)]
+    assert len(terms) > 2
+    for j, weight in terms:
+        starts = [text.split()[0] for text in shown if X.columns[j].split()[-1] in " ".join(shown)]
+        numbers = [float(start) for start in starts if re.fullmatch(r"-?[\d.]+", start)]
+        assert np.any(np.isclose(numbers, weight, rtol=0.06)), (X.columns[j], weight, shown)
 
 
 @pytest.mark.spaced(quick=0, slow=7)
