@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..columns.names import MARK
 from ..columns.view import flat_steps, shown
 from ..export.format import more_text, percent_text
 from ..inspection.palette import cluster_color
@@ -139,7 +140,7 @@ class _Dendrogram:
         if target.width is not None:
             given = (target.width / scale - _SIDE - _MARGIN) / k
         slot, self.costs = max(given, 0.2), _COSTS if target.height is None else 0.0
-        while not self._lay_out(slot, 2):
+        while not self._lay_out(slot, 2) and slot < _MOST_WIDTH:  # wider tests are not drawn
             slot += 0.05
         # At least so wide that the notes have few lines.
         self.width = max(_SIDE + k * slot + _MARGIN, 3.4 * (target.width is None))
@@ -185,10 +186,12 @@ class _Dendrogram:
         side = 0.0 if self.image is None else self.image.leaf_height
         self.heights = [max(side, _LINE * len(lines) + 0.05) for lines in self.tests]
         self.tops, self.y = self._along()
+        begins = MARK if self.abbreviate.prefix else ""  # the mark of short names is explained
         fits = [text_width(share, _SIZE) <= slot - 0.08 for share in shares]
         for lines, width in zip(self.tests, self.widths, strict=True):
             fits += ["{" in line or text_width(line, _SIZE) <= width - 0.1 for line in lines]
-        return all(fits) and not any(is_cut(line) for lines in self.tests for line in lines)
+            fits += [not is_cut(line.lstrip(begins)) for line in lines]
+        return all(fits)
 
     def _differences(self, c, n_columns):
         """Return lines about the columns in which a cluster differs most from all rows."""

@@ -145,11 +145,12 @@ def test_sums_signs_and_sizes_of_a_given_tree(given, target, n_bars):
     assert sum(text in ("≤", ">") for text in shown) == 6
 
 
-@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+@pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("size", [{}, {"width": 3.3, "font_size": 8}], ids=["page", "column"])
-def test_sums_on_paper_have_all_their_terms_with_weights(load, size):
-    X, quick = load(as_frame=True).data, DirectForm(n_init=1, search="none", copies=0)
-    model = TAOClustering(4, max_parameters=24, random_state=0, algorithm=quick).fit(X)
+def test_sums_on_paper_have_all_their_terms_with_weights(standardize, size):
+    X = load_breast_cancer(as_frame=True).data
+    quick = {"algorithm": DirectForm(n_init=1, search="none", copies=0), "random_state": 0}
+    model = TAOClustering(4, max_parameters=20, standardize=standardize, **quick).fit(X)
     ax = plot_tree(model, X, style="paper", **size)
     shown = [t.get_text().replace("\N{MINUS SIGN}", "-") for t in ax.texts]
     assert not [text for text in shown if "more" in text]
