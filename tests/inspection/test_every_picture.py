@@ -163,7 +163,7 @@ def pictures():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("style", STYLES_AND_STEPS)
+@pytest.mark.parametrize("style", STYLES_AND_STEPS, ids=lambda style: "-".join(map(str, style)))
 def test_all_texts_and_marks_can_be_seen(pictures, style):
     """In sweeps, all pictures in all styles; else every second picture in one of them."""
     style, step = style

@@ -145,8 +145,10 @@ def test_sums_signs_and_sizes_of_a_given_tree(given, target, n_bars):
     assert sum(text in ("≤", ">") for text in shown) == 6
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("size", [{}, {"width": 3.3, "font_size": 8}], ids=["page", "column"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("standardize", "size"), [(False, {}), (True, {"width": 3.3, "font_size": 8})]
+)
 def test_sums_on_paper_have_all_their_terms_with_weights(standardize, size):
     X = load_breast_cancer(as_frame=True).data
     quick = {"algorithm": DirectForm(n_init=1, search="none", copies=0), "random_state": 0}
