@@ -80,15 +80,15 @@ class Monitor:
         tables = (f"{title}\n{table.to_string(**_FORMAT)}" for title, table in self._tables())
         return "\n\n".join([self.verdict, *tables])
 
-    def plot(self, *, title=None, width=None):
+    def plot(self, *, title=None, **options):
         """Draw the sizes then and now, and the largest population stability indices.
 
         Parameters
         ----------
         title : str, optional
             Default the verdict.
-        width : float, optional
-            Of the figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
+        **options
+            style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_path`.
 
         Returns
         -------
@@ -96,7 +96,7 @@ class Monitor:
         """
         both = pd.concat([self.tests.set_index("test"), self.columns])[["psi", "status"]].dropna()
         title = self.verdict if title is None else title
-        return plot_monitor(self.segments, both, LIMITS, title, width)
+        return plot_monitor(self.segments, both, LIMITS, title, **options)
 
     def __repr__(self):
         return self.text

@@ -54,21 +54,21 @@ class NClusters:
     reason: str
     table: pd.DataFrame
 
-    def plot(self, *, title=None, width=None):
+    def plot(self, *, title=None, **options):
         """Draw the densities with their limit, and the costs, against the number of clusters.
 
         Parameters
         ----------
         title : str, optional
             Default: the suggestion.
-        width : float, optional
-            Of the figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
+        **options
+            style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_path`.
 
         Returns
         -------
         array of two matplotlib Axes
         """
-        return plot_n_clusters(self.table, self.n_clusters, GAP, title, width)
+        return plot_n_clusters(self.table, self.n_clusters, GAP, title, **options)
 
     def __repr__(self):
         table = self.table.to_string(float_format=lambda x: f"{round(x, 2):g}", na_rep="-")
