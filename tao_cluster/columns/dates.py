@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -295,10 +295,11 @@ def is_dates(column):
 def _zones(column):
     """Return the zones of dates: set of str, "" for dates without a zone."""
     if column.dtype != object:
-        own = getattr(column.dt, "tz", None)
-        return {"" if own is None else _zone_name(own)}
-    kinds = {getattr(cell, "tzinfo", None) for cell in column}
-    return {"" if own is None else _zone_name(own) for own in kinds}
+        found = [getattr(column.dt, "tz", None)]
+    else:  # zones of dateutil have no hash
+        cells = [getattr(cell, "tzinfo", None) for cell in column]
+        found = {id(own): own for own in cells}.values()
+    return {"" if own is None else _zone_name(own) for own in found}
 
 
 def _common_zone(zones, what):
@@ -315,13 +316,19 @@ def _common_zone(zones, what):
 
 
 def _zone_name(tz):
-    """Return the name of a zone: "UTC", an offset such as "+02:00", or its name."""
-    name = str(tz)
-    offset = re.search(r"[+-]\d{2}:\d{2}$", name)
-    if offset:
-        return "UTC" if offset[0] in ("+00:00", "-00:00") else offset[0]
-    known = getattr(tz, "key", getattr(tz, "zone", None)) or name
-    return "UTC" if known in ("UTC", "Etc/UTC", "tzutc()") else known
+    """Return the name of a zone: "UTC", an offset such as "+02:00", or its name.
+
+    A zone without a name and without a fixed offset, such as that of the computer, becomes "UTC":
+    the instants stay the same.
+    """
+    known = getattr(tz, "key", getattr(tz, "zone", None))
+    offset = tz.utcoffset(None)  # None if it depends on the date
+    if known is None and offset is not None:
+        return str(timezone(offset)).removeprefix("UTC") or "UTC"
+    if known is None:  # only the text of a zone of dateutil has its name
+        file = re.fullmatch(r"tzfile\('(?:/.*zoneinfo/)?([^/].*)'\)", str(tz))
+        known = file[1] if file else "UTC"
+    return "UTC" if known == "Etc/UTC" else known
 
 
 def first_second(number, per_unit, *, or_equal):
