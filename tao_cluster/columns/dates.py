@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 
-from .readers import WHITE_SPACE, Reader, by_kind
+from .readers import WHITE_SPACE, Reader, as_texts, by_kind
 
 _DAY = 86_400  # seconds
 
@@ -207,7 +207,7 @@ class Date(Reader):
         are_dates = cells.map(lambda cell: isinstance(cell, date)).to_numpy(dtype=bool)
         seconds = np.full(len(cells), np.nan)
         seconds[are_dates] = [self._of_date(cell) for cell in cells[are_dates]]
-        texts = cells[~are_dates].astype(str).str.strip(WHITE_SPACE)
+        texts = as_texts(cells[~are_dates]).str.strip(WHITE_SPACE)
         form = "ISO8601" if self.form is None else self.form.replace("%-", "%")
         dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
         found = _whole_seconds(dates.dt.tz_convert(None))
@@ -446,7 +446,7 @@ class Clock(Reader):
     def _hours(self, cells):
         seconds = r":(?P<s>[0-5]\d)" if self.has_seconds else ""
         form = re.compile(rf"^(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d){seconds}$")
-        found = cells.astype(str).str.extract(form).astype(np.float64)
+        found = as_texts(cells).str.extract(form).astype(np.float64)
         total = found["h"] * 3600 + found["m"] * 60 + (found["s"] if self.has_seconds else 0)
         return (total / 3600).to_numpy()
 
