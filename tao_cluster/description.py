@@ -13,7 +13,6 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from ._utils.frames import check_aligned
-from ._utils.warnings import numpy_errors
 from .columns.names import Indicator, check_feature_names, printable, printable_names
 from .columns.steps import UnsupportedStepError
 from .columns.view import RawView, flat_steps, output_names, shown, transformed
@@ -53,7 +52,7 @@ _HONEST = (
 )
 
 
-@numpy_errors()
+@np.errstate(under="ignore")
 def describe(
     model, X, *, rows="rows", feature_names=None, sample_weight=None, embedding=None, y=None
 ):

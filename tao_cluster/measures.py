@@ -11,7 +11,6 @@ from greedy.bounds import bound_of, own_objective
 
 from ._utils.frames import check_aligned
 from ._utils.matrices import check_rows, power_of_two
-from ._utils.warnings import numpy_errors
 from .objectives import KCenter, Spacing
 from .reference import cost_increase
 from .report import check_weight
@@ -309,7 +308,7 @@ def surrogate_cost(model, X, objective="kmeans", sample_weight=None):
     1.0
     """
     rows, weight = _rows_of(model, X, sample_weight)
-    return _costs(_named(objective, OBJECTIVES), model, rows, weight, recentred=False)[0]
+    return next(_costs(_named(objective, OBJECTIVES), model, rows, weight, recentred=False))
 
 
 def spacing(X, labels, sample_weight=None):
@@ -452,18 +451,16 @@ def _named(name, objectives):
     return objectives[name]
 
 
-@numpy_errors()
 def _costs(objective, model, rows, weight, recentred):
-    """Return two costs: that of the clusters of the tree, and that of the free clusters.
+    """Yield two costs: that of the clusters of the tree, and that of the free clusters.
 
     If `recentred` is true, each clustering has its own optimal centres. Otherwise both have the
     centres of the free clustering.
     """
-    data, centers, costs = objective.prepare(rows), model.free_centers_, []
+    data, centers = objective.prepare(rows), model.free_centers_
     for labels in (model.labels_, model.free_labels_):
         own = objective.update_centers(data, labels, weight, centers) if recentred else centers
-        costs.append(objective.value(data, labels, weight, own))
-    return costs
+        yield objective.value(data, labels, weight, own)
 
 
 def _ratio(above, below):

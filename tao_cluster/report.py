@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from ._utils.frames import check_aligned
 from ._utils.matrices import check_kind, check_rows, ranges
-from ._utils.warnings import listed, numpy_errors
+from ._utils.warnings import listed
 from .columns.names import levels_of, printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
@@ -32,7 +32,6 @@ _KNOWN = ("split_stds_", "split_sides_", "_column_range")
 MOST_DECIMALS = 6  # values with more decimals count as continuous
 
 
-@numpy_errors()
 def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
     """Return all facts about a tree that displays show, as dicts, lists, numbers and strings.
 

@@ -279,6 +279,7 @@ def with_raw_columns(steps, Z):
     return Z
 
 
+@numpy_errors()
 def passed_on(pipeline, X, *, fits=False):
     """Return what the first steps of a pipeline, which are fitted here or before, pass to its last.
 

@@ -1,7 +1,6 @@
 """Names and submodules of a package that are loaded at their first use (PEP 562)."""
 
 import ast
-import sys
 from importlib import import_module
 from importlib.resources import files
 
@@ -24,10 +23,7 @@ def load_at_first_use(package):
     def load(name):
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = homes[name]  # None for a submodule
-        module = import_module(f"{package}.{home or name}")
-        found = module if home is None else getattr(module, name)
-        setattr(sys.modules[package], name, found)  # later accesses do not call this function
-        return found
+        module = import_module(f"{package}.{homes[name] or name}")
+        return getattr(module, name) if homes[name] else module  # a submodule has no other home
 
     return load, lambda: sorted(homes), sorted(homes)

@@ -74,7 +74,7 @@ def checked_array(values, **options):
     scikit-learn adds all values to find out whether they are finite, so that numpy warns if both
     inf and -inf occur. It does so whatever the user's configuration, since kernels have no check.
     """
-    with np.errstate(over="ignore", invalid="ignore"), config_context(assume_finite=False):
+    with np.errstate(all="ignore"), config_context(assume_finite=False):
         return check_array(values, **options)
 
 
@@ -87,10 +87,7 @@ def check_weights(sample_weight, X):
         If there is not one finite number per row, or one is negative.
     """
     check_kind(sample_weight, "sample_weight")
-    with (
-        np.errstate(over="ignore", invalid="ignore"),
-        config_context(assume_finite=False),  # as in checked_array
-    ):
+    with np.errstate(all="ignore"), config_context(assume_finite=False):  # as in checked_array
         return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 

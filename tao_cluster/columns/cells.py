@@ -43,16 +43,13 @@ def inferred(table, dtypes):
         for name, dtype, is_missing in zip(table, dtypes, table.isna().all(), strict=True)
         if is_missing and dtype.kind == "O"
     ]
-    return with_own_types(table).astype(dict.fromkeys(kept, object))
-
-
-def with_own_types(table):
-    """Return a table with the types of its cells; see :meth:`pandas.DataFrame.infer_objects`.
-
-    Strings stay objects, because the strings of pandas cannot hold half of a surrogate pair.
-    """
-    with pd.option_context("future.infer_string", False):
-        return table.infer_objects()
+    try:
+        found = table.infer_objects()
+    except UnicodeEncodeError:  # the strings of pandas cannot hold half of a surrogate pair
+        texts = table.map(lambda cell: isinstance(cell, str)).any()
+        found = pd.concat([table.loc[:, ~texts].infer_objects(), table.loc[:, texts]], axis=1)
+        found = found[table.columns]
+    return found.astype(dict.fromkeys(kept, object))
 
 
 def _as_in_column(value, dtype):

@@ -294,12 +294,9 @@ def is_dates(column):
 
 def _zones(column):
     """Return the zones of dates: set of str, "" for dates without a zone."""
-    if column.dtype != object:
-        found = [getattr(column.dt, "tz", None)]
-    else:  # zones of dateutil have no hash
-        cells = [getattr(cell, "tzinfo", None) for cell in column]
-        found = {id(own): own for own in cells}.values()
-    return {"" if own is None else _zone_name(own) for own in found}
+    cells = column if column.dtype == object else column.iloc[:1]
+    zones = [getattr(cell, "tzinfo", None) for cell in cells]
+    return {"" if own is None else _zone_name(own) for own in zones}
 
 
 def _common_zone(zones, what):
@@ -325,9 +322,9 @@ def _zone_name(tz):
     offset = tz.utcoffset(None)  # None if it depends on the date
     if known is None and offset is not None:
         return str(timezone(offset)).removeprefix("UTC") or "UTC"
-    if known is None:  # only the text of a zone of dateutil has its name
-        file = re.fullmatch(r"tzfile\('(?:/.*zoneinfo/)?([^/].*)'\)", str(tz))
-        known = file[1] if file else "UTC"
+    # Only the text of a zone of dateutil has its name.
+    file = re.fullmatch(r"tzfile\('(?:/.*zoneinfo/)?([^/].*)'\)", str(tz))
+    known = known or (file[1] if file else "UTC")
     return "UTC" if known == "Etc/UTC" else known
 
 

@@ -178,14 +178,11 @@ def exact_numbers(cells):
 
 
 def as_texts(cells):
-    """Return the cells of a Series as strings; see :meth:`pandas.Series.astype`.
+    """Return the cells of a Series as strings, in a Series of objects.
 
-    Strings with half of a surrogate pair cannot be encoded, so that only objects can hold them.
+    The strings of pandas cannot hold half of a surrogate pair, which is not encodable.
     """
-    try:
-        return cells.astype(str)
-    except UnicodeEncodeError:
-        return pd.Series(map(str, cells), cells.index, dtype=object, name=cells.name)
+    return pd.Series(map(str, cells), cells.index, dtype=object, name=cells.name)
 
 
 def by_kind(cells, numbers_of):
@@ -239,8 +236,7 @@ class Level(Reader):
         """
         cells = self.with_gaps(column)
         if self.form == "text":
-            texts = pd.Series(map(str, cells), cells.index, dtype=object, name=cells.name)
-            return texts.where(cells.notna(), np.nan)
+            return as_texts(cells).where(cells.notna(), np.nan)
         if self.form == "truth":
             found = cells.map(_TRUTH.get, na_action="ignore").astype(object)
             found = found.where(found.notna(), np.nan)

@@ -18,7 +18,7 @@ from .._utils.matrices import FLOATS, check_rows, checked_array
 from .._utils.warnings import listed
 from ..facade import Facade
 from ..tree import tree_of
-from .cells import inferred, with_cells, with_own_types
+from .cells import inferred, with_cells
 from .dates import Date
 from .names import (
     Indicator,
@@ -245,7 +245,7 @@ class RawView(Facade):
             return getattr(self.model, "_column_is_integer", None)
         if not hasattr(table, "infer_objects"):
             return None
-        kinds = [dtype.kind in "iu" for dtype in with_own_types(table).dtypes]
+        kinds = [dtype.kind in "iu" for dtype in inferred(table, table.dtypes).dtypes]
         places = [self._place(table, source) for source in self._sources]
         # A change of a date by whole days keeps the time of day.
         is_date = [isinstance(source.reader, Date) for source in self._sources]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._utils.optional import import_optional
-from .._utils.warnings import numpy_errors, warn
+from .._utils.warnings import warn
 from ..columns.names import Indicator, Numeric
 from ..columns.view import shown
 from ..report import cluster_values
@@ -17,7 +17,6 @@ _FLOAT32 = 2.0**-24  # largest relative error of a number that is rounded to flo
 _IR_VERSION = 8  # file format of the first ONNX release with opset 17: old runtimes read it
 
 
-@numpy_errors()
 def to_onnx(tree, *, dtype="auto"):
     """Return the tree as an ONNX model that predicts the clusters of batches of rows.
 
@@ -137,6 +136,7 @@ def _input_type(dtype, model, tree):
     return kind, tree.threshold
 
 
+@np.errstate(all="ignore")  # large values become infinite, and small ones 0
 def _float32_thresholds(model, tree):
     """Return thresholds that separate the fitted rows after their values are rounded to float32.
 
@@ -149,8 +149,7 @@ def _float32_thresholds(model, tree):
     sides, observed = (getattr(model, name, None) for name in ("split_sides_", "_column_range"))
     if sides is None or observed is None:
         return threshold
-    with np.errstate(over="ignore"):  # large values become infinite
-        rounded_sides = np.asarray(sides).astype(np.float32).astype(np.float64)
+    rounded_sides = np.asarray(sides).astype(np.float32).astype(np.float64)
     for node in tree.decision_nodes:
         indices, weights = tree.split(node)
         low, high = rounded_sides[node] if len(indices) == 1 else sides[node]

@@ -8,7 +8,6 @@ from string import Template
 
 import numpy as np
 
-from .._utils.warnings import numpy_errors
 from ..columns.names import printable
 from ..columns.view import shown
 from ..description import describe
@@ -45,7 +44,7 @@ _FRAME = (
 )
 
 
-@numpy_errors()
+@np.errstate(under="ignore")
 def to_html(
     models,
     path=None,

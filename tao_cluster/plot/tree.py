@@ -11,7 +11,6 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from .._utils.warnings import numpy_errors
 from ..columns.names import AS_THEY_ARE, MARK, Abbreviation, Indicator, Numbered, printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import cut_word, edge_signs
@@ -41,7 +40,7 @@ _STEP = 1.03  # factor between sizes that are tried to find one at which a tree 
 _COLUMN, _PAGE, _LARGEST = 1.2, 9.0, {"space": 0.6, "gap": 0.7}
 
 
-@numpy_errors()
+@np.errstate(under="ignore")
 def plot_tree(
     tree,
     X=None,

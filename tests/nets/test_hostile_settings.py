@@ -3,7 +3,6 @@
 Each public function has a line in `CALLS`, and each setting one in `SETTINGS`.
 """
 
-import contextlib
 import json
 import os
 import subprocess
@@ -11,7 +10,7 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 
 import numpy as np
@@ -48,25 +47,25 @@ from tao_cluster import (
 from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_onnx, to_query, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
-from tao_cluster.plot import plot_path, plot_regions, plot_tests, plot_tradeoff, plot_tree
+from tao_cluster.plot import plot_path, plot_regions, plot_tests, plot_tree
 from tao_cluster.report import report
 
 ROOT = Path(__file__).parents[2]
 QUICK = {"algorithm": DirectForm(n_init=1, search="none", copies=0), "random_state": 0}
 
-# Column d has differences whose squares underflow; e is constant.
+# Squares of columns c and d underflow, and e is constant.
 RNG = np.random.default_rng(0)
 GROUP = RNG.integers(3, size=60)
 X = pd.DataFrame(3 * np.eye(3)[GROUP] + RNG.normal(size=(60, 3)), columns=[*"abc"])
-X = X.assign(d=1e-170 * RNG.normal(size=60), e=0.0)
-X["b"] = np.exp(-300 * X["b"].clip(0, 2))
-NEW = X.iloc[::2] + [0.5, 0, 0, 0, 0]
+X = X.assign(c=1e-170 * X["c"], d=1e-170 * RNG.normal(size=60) ** 3, e=0.0)
+NEW = X.iloc[::2].assign(a=X["a"] * 1.5)
 TABLE = X[["a", "b"]].assign(kind=np.array(["red", "green", "blue"], dtype=object)[GROUP])
 TABLE["b"] = TABLE["b"].where(TABLE["a"] > -1)
 
 AXIS = TAOClustering(3, split="axis", max_leaves=4, **QUICK).fit(X)
 OBLIQUE = TAOClustering(3, standardize=True, max_parameters=20, **QUICK).fit(X)
 GREEDY = ExKMC(3, max_leaves=4, random_state=0).fit(X)
+PLANE = IMM(3, random_state=0).fit(X[["a", "c"]])
 MODELS = [AXIS, OBLIQUE, GREEDY]
 PIPELINE = table_pipeline(TABLE, 3, split="axis", max_leaves=4, **QUICK).fit(TABLE)
 
@@ -207,7 +206,7 @@ CALLS = {
     "to_html": of_each(lambda model: str(to_html(model, X=X))),
     "to_sql": of_each(to_sql),
     "to_text": of_each(to_text),
-    "to_rules": of_each(lambda model: to_rules(model)),
+    "to_rules": of_each(to_rules),
     "to_query": of_each(to_query),
     "to_dot": of_each(to_dot),
     "to_dataframe": of_each(to_dataframe),
@@ -219,7 +218,7 @@ CALLS = {
     "plot_tree": of_pictures(lambda: plot_tree(OBLIQUE, X)),
     "plot_tree of bars": of_pictures(lambda: plot_tree(AXIS, X, y=GROUP)),
     "plot_tests": of_pictures(lambda: plot_tests(AXIS, X)),
-    "plot_regions": of_pictures(lambda: plot_regions(IMM(3, random_state=0).fit(X[["a", "c"]]), X[["a", "c"]])),
+    "plot_regions": of_pictures(lambda: plot_regions(PLANE, X[["a", "c"]])),
     "plot_path": of_pictures(lambda: plot_path(tao_path(X, 3, [0.1, 1], **QUICK))),
     "table": of_table,
     "file": of_file,
@@ -248,6 +247,7 @@ def flat(value):
     return [repr(value)]
 
 
+@pytest.mark.spaced(quick=8, slow=14)
 @pytest.mark.parametrize("name", CALLS)
 def test_settings_change_no_result(name):
     with warnings.catch_warnings():
@@ -256,3 +256,193 @@ def test_settings_change_no_result(name):
         for setting in SETTINGS.values():
             with setting():
                 assert flat(CALLS[name]()) == usual
+
+
+def test_a_method_sets_back_the_users_settings():
+    with np.errstate(all="raise"), sklearn.config_context(assume_finite=True):
+        kept = np.geterr(), sklearn.get_config()
+        AXIS.describe(X)
+        IMM(3, random_state=0).fit(X).predict(X)
+        with pytest.raises(ValueError, match="contains NaN"):
+            IMM(3).fit(X.assign(a=np.nan))
+        assert (np.geterr(), sklearn.get_config()) == kept
+
+
+UNKNOWN = {"NaN": (np.nan, "NaN"), "infinity": (-np.inf, "infinity")}
+ON_ROWS = {
+    "predict": AXIS.predict,
+    "transform": AXIS.transform,
+    "score": AXIS.score,
+    "describe": lambda rows: describe(AXIS, rows),
+    "nearest_change": lambda rows: nearest_change(AXIS, rows.iloc[[4]], 0),
+    "refit": lambda rows: refit(AXIS, rows, verbose=0),
+    "monitor": lambda rows: monitor(AXIS, X, rows),
+    "nested": lambda rows: nested(AXIS, rows),
+    "compare": lambda rows: compare(rows.to_numpy(), 3, ["imm"]),
+    "stability": lambda rows: stability(IMM(3), rows, n=2),
+    "n_clusters": lambda rows: choose_n_clusters(rows.to_numpy(), [2, 3]),
+    "blocks": lambda rows: outofcore.fit(TAOClustering(3), [rows.to_numpy()]),
+    "measures": lambda rows: measures.weighted_average_depth(AXIS, rows),
+    "embedding": lambda rows: IMM(3).fit(X, embedding=rows),
+    "reference": lambda rows: IMM(3, reference=rows.to_numpy()[3:6]).fit(X),
+    "voronoi_tree": lambda rows: voronoi_tree(rows.to_numpy()[3:6]),
+    "weights": lambda rows: IMM(3).fit(X, sample_weight=np.abs(rows["a"])),
+    **{
+        f"fit {name}": lambda rows, cls=cls: cls(3, random_state=0).fit(rows)
+        for name, cls in ESTIMATORS.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", ON_ROWS)
+@pytest.mark.parametrize("fault", UNKNOWN)
+def test_rows_without_numbers_are_named_also_if_all_are_assumed_finite(name, fault):
+    value, word = UNKNOWN[fault]
+    rows = X.copy()
+    rows.iloc[4, 0] = value
+    with sklearn.config_context(assume_finite=True), pytest.raises(ValueError, match=word):
+        ON_ROWS[name](rows)
+
+
+# ---------------------------------------------------------------- ways to load the packages
+
+
+def run(code, folder=ROOT, **environment):
+    """What a new process prints that finds our packages in a folder or a zip file."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), **environment}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    given = {"env": environment, "cwd": tempfile.gettempdir(), "encoding": "utf-8"}
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, **given).stdout  # noqa: S603
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["tao_cluster", "greedy"])
+def test_packages_can_be_imported_where_lazy_loading_is_off(first):
+    run(f"import {first}, greedy; greedy.bounds, greedy.__all__", EAGER_IMPORT="1")
+
+
+@pytest.mark.slow
+def test_a_fit_and_a_page_work_from_a_zip_file(tmp_path):
+    path = tmp_path / "packages.zip"
+    with zipfile.ZipFile(path, "w") as target:
+        for package in ("tao_cluster", "greedy"):
+            for file in sorted((ROOT / package).rglob("*.*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    target.write(file, file.relative_to(ROOT))
+    code = (
+        "import greedy\n"
+        "model = greedy.IMM(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])\n"
+        "assert '<html' in str(model.to_html())\n"
+        "print(greedy.__file__, model.to_text())"
+    )
+    found = run(code, path, NUMBA_DISABLE_JIT="1")
+    usual = IMM(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+    assert found.startswith(str(path))
+    assert found.endswith(f"{usual.to_text()}\n")
+
+
+# ---------------------------------------------------------------- cells of tables
+
+
+HALF = "\ud800"  # half of a surrogate pair: a string of Python that cannot be encoded
+
+
+@pytest.fixture(scope="module")
+def half():
+    """A table with levels that cannot be encoded, and its model; the same with letters."""
+    found = []
+    for letter in (HALF, "x"):
+        kinds = np.array([f"red{letter}", f"{letter}", "blue"], dtype=object)[np.arange(60) % 3]
+        table = pd.DataFrame({"a": np.round(5 * GROUP + np.arange(60) / 60, 2)})
+        table["kind"] = pd.Series(kinds, dtype=object)
+        model = table_pipeline(table, 4, category_weight=2.0, split="axis", **QUICK)
+        found.append((table, model.fit(table)))
+    return found
+
+
+SHOWN = {
+    "predict": lambda model, table: model.predict(table),
+    "describe": lambda model, table: describe(model, table).text,
+    "explain": lambda model, table: str(explain(model, table.iloc[:3])),
+    "nearest_change": lambda model, table: str(
+        nearest_change(model, table.iloc[[0]], (model.predict(table)[0] + 1) % 3)
+    ),
+    "report": lambda model, table: json.dumps(report(model, table), ensure_ascii=False),
+    "monitor": lambda model, table: str(monitor(model, table, table)),
+    "refit": lambda model, table: refit(model, table, verbose=0).predict(table),
+    "to_html": lambda model, table: str(to_html(model, X=table)),
+    "to_text": lambda model, table: to_text(model),
+    "to_rules": lambda model, table: str(to_rules(model)),
+    "to_query": lambda model, table: to_query(model),
+    "to_dot": lambda model, table: to_dot(model),
+    "to_dataframe": lambda model, table: str(to_dataframe(model)),
+    "save": of_saved,
+    "plot": lambda model, table: of_pictures(lambda: plot_tree(model, table))(),
+    "schema": lambda model, table: model.schema_.to_json(),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_levels_that_cannot_be_encoded_are_shown_as_escapes(name, half):
+    for table, model in half:
+        found = flat(SHOWN[name](model, table))
+        "".join(found).encode()
+    (table, model), (other, usual) = half
+    assert model.predict(table).tolist() == usual.predict(other).tolist()
+
+
+def test_sql_names_the_character_that_it_cannot_hold(half):
+    _, model = half[0]
+    with pytest.raises(ValueError, match="SQL cannot hold"):
+        to_sql(model)
+
+
+ZONES = {
+    "Europe/Berlin": [tz.gettz("Europe/Berlin"), "dateutil/Europe/Berlin"],
+    "UTC": [tz.tzutc(), UTC, tz.tzoffset(None, 0)],
+    "+02:00": [tz.tzoffset(None, 7200), timezone(timedelta(hours=2), "CEST")],
+    "-05:00": [tz.tzoffset("EST", -18000)],
+    "+00:19:32": [timezone(timedelta(seconds=1172))],
+}
+INSTANTS = pd.Series(pd.date_range("2024-06-01", periods=60, freq="7h", tz="UTC"))
+
+
+@pytest.mark.parametrize("is_object", [False, True])
+@pytest.mark.parametrize("zone", ZONES)
+def test_every_zone_has_a_name_and_keeps_the_instants(zone, is_object):
+    for given in ZONES[zone]:
+        dates = INSTANTS.dt.tz_convert(given)
+        cells = pd.Series([d.to_pydatetime() for d in dates], dtype=object)
+        table = pd.DataFrame({"when": cells if is_object else dates})
+        parts = {"date_parts": ["hour"]}
+        reader = table_pipeline(table, 2, **parts, **QUICK)[0]
+        days = reader.fit_transform(table)
+        assert reader.schema.to_dict()["columns"]["when"].get("zone") == zone
+        np.testing.assert_allclose(days["when"], np.arange(60) * 7 / 24, atol=1e-4)
+        assert days["when hour"].tolist() == dates.dt.hour.tolist()
+
+
+def test_a_zone_without_a_name_is_read_in_utc():
+    class Local(tzinfo):
+        """A zone with summer time and without a name, such as that of the computer."""
+
+        def utcoffset(self, moment):
+            return None if moment is None else timedelta(hours=1 + (moment.month == 6))
+
+        def dst(self, moment):
+            return None if moment is None else timedelta(hours=moment.month == 6)
+
+    cells = [datetime(2024, month, 1, 12, tzinfo=Local()) for month in (1, 6)] * 10
+    table = pd.DataFrame({"when": pd.Series(cells, dtype=object)})
+    reader = table_pipeline(table, 2, date_parts=["hour"], **QUICK)[0]
+    assert reader.fit_transform(table)["when hour"].tolist() == [11.0, 10.0] * 10
+
+
+def test_a_table_of_a_text_file_can_be_written_to_parquet(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1,5;x\n2,5;y\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match="separated by"):
+        table = read_table(tmp_path / "t.csv")
+    table.to_parquet(tmp_path / "t.parquet")
+    found = read_table(tmp_path / "t.parquet")
+    pd.testing.assert_frame_equal(found, table)
+    json.dumps(found.attrs)
