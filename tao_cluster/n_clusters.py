@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from ._utils.frames import as_pandas, check_aligned
+from ._utils.warnings import numpy_errors
 from .estimator import TAOClustering
 from .plot.charts import plot_n_clusters
 from .separation import MOST_ROWS, suggest
@@ -75,6 +76,7 @@ class NClusters:
         return f"{self.reason}\n\n{table}"
 
 
+@numpy_errors()
 def choose_n_clusters(
     X,
     n_clusters=range(2, 13),
