@@ -52,6 +52,7 @@ _HONEST = (
 )
 
 
+@np.errstate(under="ignore")
 def describe(
     model, X, *, rows="rows", feature_names=None, sample_weight=None, embedding=None, y=None
 ):

@@ -19,7 +19,7 @@ from ._utils.frames import (
     display_name,
     display_names,
 )
-from ._utils.warnings import listed, warn
+from ._utils.warnings import listed, numpy_errors, warn
 from .columns.dates import PARTS
 from .columns.decide import Options, decide
 from .columns.names import level_name
@@ -226,6 +226,7 @@ class TablePipeline(Pipeline):
         """The decisions as a DataFrame with one row per column of the raw table."""
         return self.schema_.table
 
+    @numpy_errors()
     def _fit(self, X, y=None, *args, **options):
         """Fit all steps but the last, which learns the raw column behind each feature."""
         given = {name.rpartition("__")[2]: value for name, value in options["raw_params"].items()}
@@ -278,6 +279,7 @@ def with_raw_columns(steps, Z):
     return Z
 
 
+@numpy_errors()
 def passed_on(pipeline, X, *, fits=False):
     """Return what the first steps of a pipeline, which are fitted here or before, pass to its last.
 

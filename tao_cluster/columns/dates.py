@@ -4,13 +4,13 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 
-from .readers import WHITE_SPACE, Reader, by_kind
+from .readers import WHITE_SPACE, Reader, as_texts, by_kind
 
 _DAY = 86_400  # seconds
 
@@ -207,7 +207,7 @@ class Date(Reader):
         are_dates = cells.map(lambda cell: isinstance(cell, date)).to_numpy(dtype=bool)
         seconds = np.full(len(cells), np.nan)
         seconds[are_dates] = [self._of_date(cell) for cell in cells[are_dates]]
-        texts = cells[~are_dates].astype(str).str.strip(WHITE_SPACE)
+        texts = as_texts(cells[~are_dates]).str.strip(WHITE_SPACE)
         form = "ISO8601" if self.form is None else self.form.replace("%-", "%")
         dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
         found = _whole_seconds(dates.dt.tz_convert(None))
@@ -294,11 +294,9 @@ def is_dates(column):
 
 def _zones(column):
     """Return the zones of dates: set of str, "" for dates without a zone."""
-    if column.dtype != object:
-        own = getattr(column.dt, "tz", None)
-        return {"" if own is None else _zone_name(own)}
-    kinds = {getattr(cell, "tzinfo", None) for cell in column}
-    return {"" if own is None else _zone_name(own) for own in kinds}
+    cells = column if column.dtype == object else column.iloc[:1]
+    zones = [getattr(cell, "tzinfo", None) for cell in cells]
+    return {"" if own is None else _zone_name(own) for own in zones}
 
 
 def _common_zone(zones, what):
@@ -315,13 +313,19 @@ def _common_zone(zones, what):
 
 
 def _zone_name(tz):
-    """Return the name of a zone: "UTC", an offset such as "+02:00", or its name."""
-    name = str(tz)
-    offset = re.search(r"[+-]\d{2}:\d{2}$", name)
-    if offset:
-        return "UTC" if offset[0] in ("+00:00", "-00:00") else offset[0]
-    known = getattr(tz, "key", getattr(tz, "zone", None)) or name
-    return "UTC" if known in ("UTC", "Etc/UTC", "tzutc()") else known
+    """Return the name of a zone: "UTC", an offset such as "+02:00", or its name.
+
+    A zone without a name and without a fixed offset, such as that of the computer, becomes "UTC":
+    the instants stay the same.
+    """
+    known = getattr(tz, "key", getattr(tz, "zone", None))
+    offset = tz.utcoffset(None)  # None if it depends on the date
+    if known is None and offset is not None:
+        return str(timezone(offset)).removeprefix("UTC") or "UTC"
+    # Only the text of a zone of dateutil has its name.
+    file = re.fullmatch(r"tzfile\('(?:/.*zoneinfo/)?([^/].*)'\)", str(tz))
+    known = known or (file[1] if file else "UTC")
+    return "UTC" if known == "Etc/UTC" else known
 
 
 def first_second(number, per_unit, *, or_equal):
@@ -439,7 +443,7 @@ class Clock(Reader):
     def _hours(self, cells):
         seconds = r":(?P<s>[0-5]\d)" if self.has_seconds else ""
         form = re.compile(rf"^(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d){seconds}$")
-        found = cells.astype(str).str.extract(form).astype(np.float64)
+        found = as_texts(cells).str.extract(form).astype(np.float64)
         total = found["h"] * 3600 + found["m"] * 60 + (found["s"] if self.has_seconds else 0)
         return (total / 3600).to_numpy()
 

@@ -16,6 +16,7 @@ from .readers import (
     Reader,
     UnreadableCellError,
     Written,
+    as_texts,
     exact_numbers,
     thousands_or_decimal,
 )
@@ -299,7 +300,7 @@ def _strings(name, cells, words, options, is_forced):
         why = "; ".join(filter(None, [f"in {date.zone}" if date.zone else "", doubt]))
         readers = (date, *parts)
         return {"kind": "date", "done": date.unit, "readers": readers, "why": why, "doubt": doubt}
-    texts, distinct = cells.astype(str), kinds.astype(str)
+    texts, distinct = as_texts(cells), as_texts(kinds)
     clock = Clock.from_cells(distinct, words)
     if clock is not None:
         return {"kind": "time", "done": clock.unit, "readers": (clock,)}

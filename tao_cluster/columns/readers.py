@@ -177,6 +177,14 @@ def exact_numbers(cells):
     return numbers
 
 
+def as_texts(cells):
+    """Return the cells of a Series as strings, in a Series of objects.
+
+    The strings of pandas cannot hold half of a surrogate pair, which is not encodable.
+    """
+    return pd.Series(map(str, cells), cells.index, dtype=object, name=cells.name)
+
+
 def by_kind(cells, numbers_of):
     """Return numbers_of(cells), computed once for each kind of cell: float64 array."""
     codes, kinds = pd.factorize(cells)
@@ -228,7 +236,7 @@ class Level(Reader):
         """
         cells = self.with_gaps(column)
         if self.form == "text":
-            return cells.map(str, na_action="ignore").astype(object)
+            return as_texts(cells).where(cells.notna(), np.nan)
         if self.form == "truth":
             found = cells.map(_TRUTH.get, na_action="ignore").astype(object)
             found = found.where(found.notna(), np.nan)
@@ -290,7 +298,7 @@ class Written(Reader):
         cells : Series of str, without missing values
         missing : tuple of str
         """
-        texts = cells.astype(str)
+        texts = as_texts(cells)
         minus = next((sign for sign in _MINUS_SIGNS if texts.str.contains(sign).any()), "-")
         found = texts.str.replace(minus, "-").str.extract(_WRITTEN)
         if found["number"].isna().any():

@@ -44,6 +44,7 @@ _FRAME = (
 )
 
 
+@np.errstate(under="ignore")
 def to_html(
     models,
     path=None,

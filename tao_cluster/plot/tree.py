@@ -40,6 +40,7 @@ _STEP = 1.03  # factor between sizes that are tried to find one at which a tree 
 _COLUMN, _PAGE, _LARGEST = 1.2, 9.0, {"space": 0.6, "gap": 0.7}
 
 
+@np.errstate(under="ignore")
 def plot_tree(
     tree,
     X=None,

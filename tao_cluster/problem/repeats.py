@@ -91,7 +91,8 @@ def row_keys(X, unit_free=False):
     for start in range(0, len(X), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
         # The block is in C order, so that the sums over equal rows are equal in every bit.
-        keys[part] = (np.ascontiguousarray(X[part] - low) * factors).sum(axis=1)
+        with np.errstate(under="ignore"):
+            keys[part] = (np.ascontiguousarray(X[part] - low) * factors).sum(axis=1)
     return keys
 
 
