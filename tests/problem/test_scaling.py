@@ -49,10 +49,13 @@ def test_a_spread_that_overflows_gets_a_sentence():
 @pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_same_clusters_as_of_standardised_columns_and_the_tree_in_raw_units(split):
-    Z = StandardScaler().fit_transform(WINE)
+    scaler = StandardScaler().fit(WINE)
+    Z = scaler.transform(WINE)
+    centers = KMeans(3, n_init=10, random_state=0).fit(Z).cluster_centers_
     options = {"split": split, "lambda_": "auto"}
-    raw = small(**options, standardize=True).fit(WINE)
-    scaled = small(**options).fit(Z)
+    in_raw_units = scaler.inverse_transform(centers)
+    raw = small(**options, standardize=True, reference=in_raw_units).fit(WINE)
+    scaled = small(**options, reference=centers).fit(Z)
     np.testing.assert_array_equal(raw.labels_, scaled.labels_)
     np.testing.assert_array_equal(raw.labels_, raw.predict(WINE))
     np.testing.assert_array_equal(raw.labels_, raw.tree_.predict(WINE))
