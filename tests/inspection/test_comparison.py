@@ -173,7 +173,7 @@ def test_sparse_embedding_objectives_and_units(wine):
     any_ = {"TAO oblique", "TAO axis", "CART"}
     assert set(found.table["method"]) == {FREE, "IMM", "ExGreedy", "ExShallow", *any_}
     scaled = X * np.geomspace(1e-3, 1e3, X.shape[1])
-    plain = compare(X, 3, ["imm", "tao"], budgets={"parameters": [12]})
+    plain = compare(X, 3, ["imm", "tao"], budgets={"parameters": [12]}, standardize=True)
     raw = compare(scaled, 3, ["imm", "tao"], budgets={"parameters": [12]}, standardize=True)
     for name, model in raw.models.items():
         assert model.cost_increase_ == pytest.approx(plain.models[name].cost_increase_, rel=1e-3)

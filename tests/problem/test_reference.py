@@ -29,7 +29,7 @@ def cost(X, labels):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 3, 5])
+@pytest.mark.parametrize("seed", [0, 1, 7])
 def test_the_free_clustering_is_settled(seed):
     X = badly_scaled(seed)
     X = X[content_order(X)]  # k-means draws rows by position
