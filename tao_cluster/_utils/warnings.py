@@ -35,9 +35,9 @@ def warn(message, category=UserWarning):
 def numpy_errors():
     """Return a context, also a decorator, in which floating-point errors only warn.
 
-    These are numpy's defaults. Fits and methods have this context, so that no setting of `np.seterr`
-    lets them fail where a tiny number is rounded to zero. Functions whose numbers can only underflow
-    have ``np.errstate(under="ignore")``.
+    These are numpy's defaults. Fits and methods have this context, so that no setting of
+    `np.seterr` lets them fail where a tiny number is rounded to zero. Functions whose numbers can
+    only underflow have ``np.errstate(under="ignore")``.
     """
     return np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
 
