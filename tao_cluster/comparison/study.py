@@ -254,6 +254,9 @@ class _Study:
         transformers, reference, rows["embedding"] = split_pipeline(
             self.settings["reference"], *terms
         )
+        if kept is not None and hasattr(reference, "cluster_centers_"):
+            reference = copy(reference)
+            vars(reference).pop("labels_", None)  # those of all rows, not of a resample
         if transformers is not None and new is not None:
             new["embedding"] = transformers.transform(new["X"])
         classes = None if explains_labels else rows.pop("y")

@@ -1,6 +1,6 @@
 """`fit`: fit an estimator to more rows than memory holds, which are read in blocks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -161,7 +161,9 @@ def fit(
         space = ClusteringSpace(method.objective, blocks.has_embedding, of_centers, None)
         source = AllRows(blocks, look.reader(space))
         sample = _sample(source, look, plain.n_clusters, coreset_size, rng)
-        centers = _free_centers(source, sample, look, plain)
+        reference = _given_centers(source, sample, plain)  # its labels have the order of the rows
+        sample = _in_canonical_order(sample)
+        centers = _free_centers(source, sample, look, plain, reference)
         cost = source.sum(free_inertia, centers)
         model = clone(estimator).set_params(reference=_in_user_units(space, centers))
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
@@ -206,14 +208,31 @@ def _sample(source, look, n_clusters, coreset_size, rng):
             f"The sample has {len(weight)} rows for {n_clusters} clusters: increase "
             f"coreset_size={size}."
         )
-    order = content_order(X, embedding, weight)  # k-means draws rows by position
-    X, weight = X[order], weight[order]
-    embedding = None if embedding is None else embedding[order]
     clustered = space.scaled(X) if embedding is None else embedding
     return WeightedRows(X, embedding, clustered, weight, np.arange(len(weight)), space.objective)
 
 
-def _free_centers(source, sample, look, estimator):
+def _in_canonical_order(sample):
+    """Return the sample in an order that does not depend on that of the rows.
+
+    k-means draws rows by position.
+    """
+    order = content_order(sample.X, sample.embedding, sample.weight)
+    parts = (sample.X, sample.embedding, sample.space)
+    X, embedding, space = (None if part is None else part[order] for part in parts)
+    weight = sample.weight[order]
+    return replace(sample, X=X, embedding=embedding, space=space, weight=weight)
+
+
+def _given_centers(source, sample, estimator):
+    """Return the centres that the user gave, or the reference that is to be fitted, or None."""
+    rows = sample.X if sample.embedding is None else sample.embedding  # not scaled
+    names = None if sample.embedding is not None else source.blocks.names
+    objective = source.reader.objective
+    return given_centers(estimator.reference, rows, sample.weight, objective, names)
+
+
+def _free_centers(source, sample, look, estimator, reference):
     """Return the centres of the clustering without a tree (free centres), of shape (k, m).
 
     If the user gave no reference, the centres are found in the sample, and Lloyd's algorithm
@@ -221,9 +240,6 @@ def _free_centers(source, sample, look, estimator):
     unfitted reference is first fitted to the sample.
     """
     space, objective = source.reader.space, source.reader.objective
-    rows = sample.X if sample.embedding is None else sample.embedding  # not scaled
-    names = None if sample.embedding is not None else source.blocks.names
-    reference = given_centers(estimator.reference, rows, sample.weight, objective, names)
     if space.scaling is not None:
         reference = space.scaling.apply_to_reference(reference)
     terms = (sample.space, sample.data, estimator.n_clusters, sample.weight, estimator.random_state)

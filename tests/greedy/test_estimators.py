@@ -191,8 +191,8 @@ def test_references(digits, digits_reference):
     assert given.tree_ == centers.tree_
     ours = IMM(10, random_state=0).fit(digits)
     assert ours.tree_ == unfitted.tree_
-    # The threads of the given k-means make the last bits of its centres.
-    np.testing.assert_array_equal(ours.labels_, given.labels_)
+    # k-means draws rows by position, and an estimator gives it the rows in an order of its own.
+    assert ours.free_inertia_ == pytest.approx(given.free_inertia_, rel=0.01)
     with pytest.raises(ValueError, match="n_clusters=3"):
         IMM(3, reference=digits_reference).fit(digits)
 
