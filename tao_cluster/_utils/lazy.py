@@ -9,8 +9,9 @@ def load_at_first_use(package):
     """Return the functions `__getattr__` and `__dir__`, and the list `__all__`, of a package.
 
     The stub `__init__.pyi` lists the names and their modules for readers and type checkers. It is
-    read as a resource, so that the package can also be imported from a zip file. All names cannot
-    be loaded together with the package, because the two packages import modules of each other.
+    read as a resource, so that the package can also be imported from a zip file. lazy_loader cannot
+    replace this function: it needs a stub outside of zip files, and with EAGER_IMPORT set it loads
+    all names at once, which fails for two packages that import modules of each other.
 
     Parameters
     ----------

@@ -294,9 +294,12 @@ def is_dates(column):
 
 def _zones(column):
     """Return the zones of dates: set of str, "" for dates without a zone."""
-    cells = column if column.dtype == object else column.iloc[:1]
-    zones = [getattr(cell, "tzinfo", None) for cell in cells]
-    return {"" if own is None else _zone_name(own) for own in zones}
+    if column.dtype == object:
+        zones = [getattr(cell, "tzinfo", None) for cell in column]
+    else:
+        zones = [getattr(column.dt, "tz", None)]
+    distinct = {id(zone): zone for zone in zones}  # those of dateutil are not hashable
+    return {"" if zone is None else _zone_name(zone) for zone in distinct.values()}
 
 
 def _common_zone(zones, what):

@@ -87,8 +87,8 @@ _TIMES_TO_LIMIT = 8
 _LEAST_DEPTH = 5  # the smallest depth that depth="auto" can stand for
 # The interpretation of the KDD'22 paper whose trees are nearest to its table 2 on letter; see
 # docs/guide/paper.md. The paper starts from one tree of bisecting 2-means. On letter, the cost of
-# the result depends more on the seed of that tree than on how good its 2-means are, so that ours
-# is the best of two paths, each from the best of four such trees.
+# the result depends more on the seed of that tree than on how well 2-means divides the rows.
+# Therefore eight such trees are built: in groups of four, the best of which starts a path.
 _PAPER = PenaltyMethod(
     n_init=8, penalty="squared", strength="constant", accept="always", result="last", refine=False
 )
@@ -286,11 +286,10 @@ def _published(kind, init):
     The paper's axis-aligned trees start from ExKMC (section 9.2), and their thresholds are values
     of rows. The initial trees of the direct form are those of `_start`.
     """
-    own = {"axis": "exkmc", "oblique": "bisecting"}[kind.name]
-    init = own if init == "auto" else init
+    algorithm, own = _PAPER, "bisecting"
     if kind.name == "axis":
-        return replace(_PAPER, n_init=1), replace(kind, midpoints=False), init
-    return _PAPER, kind, init
+        algorithm, kind, own = replace(_PAPER, n_init=1), replace(kind, midpoints=False), "exkmc"
+    return algorithm, kind, own if init == "auto" else init
 
 
 def default_depth(n_clusters):

@@ -1,6 +1,6 @@
 """`fit`: fit an estimator to more rows than memory holds, which are read in blocks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -160,9 +160,9 @@ def fit(
         of_centers = None if blocks.has_embedding else scaling
         space = ClusteringSpace(method.objective, blocks.has_embedding, of_centers, None)
         source = AllRows(blocks, look.reader(space))
-        sample = _sample(source, look, plain.n_clusters, coreset_size, rng)
-        reference = _given_centers(source, sample, plain)  # its labels have the order of the rows
-        sample = _in_canonical_order(sample)
+        drawn = _sample(source, look, plain.n_clusters, coreset_size, rng)
+        reference = _given_centers(source, *drawn, plain)  # its labels have the order of the rows
+        sample = _in_canonical_order(space, *drawn)
         centers = _free_centers(source, sample, look, plain, reference)
         cost = source.sum(free_inertia, centers)
         model = clone(estimator).set_params(reference=_in_user_units(space, centers))
@@ -194,7 +194,10 @@ class _State:
 
 
 def _sample(source, look, n_clusters, coreset_size, rng):
-    """Return a weighted sample of the rows, or all rows if there are at most `coreset_size`."""
+    """Return a weighted sample of the rows, or all rows if there are at most `coreset_size`.
+
+    The result is X, the embedding or None, and the weights.
+    """
     space, size = source.reader.space, coreset_size
     if size == "auto":
         size = max(_SAMPLE_ROWS, _ROWS_PER_CLUSTER * n_clusters)
@@ -208,28 +211,25 @@ def _sample(source, look, n_clusters, coreset_size, rng):
             f"The sample has {len(weight)} rows for {n_clusters} clusters: increase "
             f"coreset_size={size}."
         )
+    return X, embedding, weight
+
+
+def _in_canonical_order(space, X, embedding, weight):
+    """Return WeightedRows in an order that depends only on their values.
+
+    k-means draws rows by position.
+    """
+    order = content_order(X, embedding, weight)
+    X, weight = X[order], weight[order]
+    embedding = None if embedding is None else embedding[order]
     clustered = space.scaled(X) if embedding is None else embedding
     return WeightedRows(X, embedding, clustered, weight, np.arange(len(weight)), space.objective)
 
 
-def _in_canonical_order(sample):
-    """Return the sample in an order that does not depend on that of the rows.
-
-    k-means draws rows by position.
-    """
-    order = content_order(sample.X, sample.embedding, sample.weight)
-    parts = (sample.X, sample.embedding, sample.space)
-    X, embedding, space = (None if part is None else part[order] for part in parts)
-    weight = sample.weight[order]
-    return replace(sample, X=X, embedding=embedding, space=space, weight=weight)
-
-
-def _given_centers(source, sample, estimator):
+def _given_centers(source, X, embedding, weight, estimator):
     """Return the centres that the user gave, or the reference that is to be fitted, or None."""
-    rows = sample.X if sample.embedding is None else sample.embedding  # not scaled
-    names = None if sample.embedding is not None else source.blocks.names
-    objective = source.reader.objective
-    return given_centers(estimator.reference, rows, sample.weight, objective, names)
+    rows, names = (X, source.blocks.names) if embedding is None else (embedding, None)
+    return given_centers(estimator.reference, rows, weight, source.reader.objective, names)
 
 
 def _free_centers(source, sample, look, estimator, reference):
