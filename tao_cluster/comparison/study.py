@@ -481,6 +481,8 @@ def _series(methods, objective):
         methods = {METHODS[name].title if name in METHODS else name: name for name in names}
     series = []
     for title, value in methods.items():
+        if not isinstance(title, str):
+            raise ValueError(f"Estimators need titles: methods={{'title': {title!r}, ...}}.")
         is_list = isinstance(value, list | tuple)
         series.append((title, value if isinstance(value, str) or is_list else [value]))
         if isinstance(value, str) and value not in METHODS:

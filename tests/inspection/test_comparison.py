@@ -212,6 +212,7 @@ def test_sparse_embedding_objectives_and_units(wine):
             {"methods": {"a": make_pipeline(StandardScaler(), IMM(3)), "b": make_pipeline(IMM(3))}},
             "the Pipelines have different first steps",
         ),
+        ({"methods": [IMM(3), "cart"]}, "Estimators need titles: methods={'title': IMM"),
         ({"splits": 0}, "splits=0 must be a number of splits"),
         ({"splits": 2, "validation": 0.2}, "validation is not used with splits=2"),
         ({"splits": 2, "resampling": "thirds"}, "'halves' or 'bootstrap'; got 'thirds'"),
