@@ -1,6 +1,6 @@
 """Greedy methods that explain a clustering by a decision tree, with proven bounds and data sets."""
 
-import lazy_loader
+from tao_cluster._utils.lazy import load_at_first_use
 
 # Each name is imported when it is first used (PEP 562, SPEC 1). __init__.pyi lists its module.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = load_at_first_use(__name__)

@@ -1,8 +1,8 @@
 """Explainable clustering by decision trees: sparse oblique trees by TAO clustering."""
 
-import lazy_loader
+from ._utils.lazy import load_at_first_use
 
 __version__ = "0.1.0"
 
 # Names and submodules are loaded at their first use (PEP 562, SPEC 1); __init__.pyi lists them.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = load_at_first_use(__name__)

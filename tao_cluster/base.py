@@ -22,7 +22,7 @@ from ._utils.frames import InvalidRowsError, check_aligned, check_fitted_names, 
 from ._utils.matrices import check_rows
 from ._utils.options import NestedParameters, with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
-from ._utils.warnings import warn
+from ._utils.warnings import numpy_errors, warn
 from .facade import EstimatorFacade
 from .objectives.base import cluster_sums
 from .problem.inputs import (
@@ -62,7 +62,8 @@ def on_snapshot(method):
 
     @functools.wraps(method)
     def wrapped(self, *args, **options):
-        return method(copy.copy(self), *args, **options)
+        with numpy_errors():
+            return method(copy.copy(self), *args, **options)
 
     return wrapped
 

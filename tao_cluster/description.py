@@ -53,6 +53,7 @@ _HONEST = (
 )
 
 
+@np.errstate(under="ignore")
 @reads_once
 def describe(
     model, X, *, rows="rows", feature_names=None, sample_weight=None, embedding=None, y=None
@@ -515,24 +516,23 @@ class Description:
         parts = (list_html(f"{s.name}: {s.sentence}", s.lines) for s in self.segments)
         return f"<div><h3>{html.escape(self.heading)}</h3>{''.join(parts)}</div>"
 
-    def plot(
-        self, title=None, *, width=None, height=None, figsize=None, font_size=None, style="screen"
-    ):
+    def plot(self, title=None, **options):
         """Draw one card per cluster: its size, its rule, and the columns that differ most.
 
         Parameters
         ----------
         title : str, optional
-            Default the number of clusters and of rows, and the cost.
-        width, height, figsize, font_size, style
-            Size of the figure and of its text, as for :func:`tao_cluster.plot.plot_tree`.
+            Default: the number of clusters and of rows and, except on a slide, the cost.
+        **options
+            style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_tree`.
 
         Returns
         -------
         matplotlib Figure
         """
-        target = Target.from_options(style, width, height, figsize, font_size)
-        return plot_cards(self.segments, self.heading if title is None else title, target)
+        target = Target.from_options(**options)
+        usual = self.heading.split(";")[0] if target.style == "slide" else self.heading
+        return plot_cards(self.segments, usual if title is None else title, target)
 
     def contrast(self, a, b, X_new=None, *, n=10, sample_weight=None):
         """Compare two clusters by the columns that differ most between them.

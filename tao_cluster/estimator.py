@@ -172,8 +172,8 @@ class TAOClustering(TreeClustering):
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
         "published" follows the paper: the penalty method with the squared error, the constant
-        strength lambda and all updates accepted, one initial tree ("bisecting", or "exkmc" for
-        axis-aligned trees), and no refinement. Of the choices that the paper leaves open, these
+        strength lambda and all updates accepted, eight initial trees ("bisecting"; one of "exkmc"
+        for axis-aligned trees), and no refinement. Of the choices that the paper leaves open, these
         come nearest to its table 2.
     n_jobs : int, default=None
         Number of threads; None is 1 (or the number of a joblib backend) and -1 is one per core.

@@ -14,8 +14,9 @@ from sklearn.utils.validation import _num_samples
 
 from ._utils.frames import as_pandas, check_aligned, display_names
 from ._utils.matrices import check_rows
-from ._utils.warnings import listed
+from ._utils.warnings import listed, numpy_errors
 from .columns.dates import Date
+from .columns.readers import as_texts
 from .columns.steps import UnsupportedStepError
 from .columns.table_reader import output_name
 from .columns.view import RawView, flat_steps, numbers_of, shown, transformed
@@ -80,15 +81,15 @@ class Monitor:
         tables = (f"{title}\n{table.to_string(**_FORMAT)}" for title, table in self._tables())
         return "\n\n".join([self.verdict, *tables])
 
-    def plot(self, *, title=None, width=None):
+    def plot(self, *, title=None, **options):
         """Draw the sizes then and now, and the largest population stability indices.
 
         Parameters
         ----------
         title : str, optional
             Default the verdict.
-        width : float, optional
-            Of the figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
+        **options
+            style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_path`.
 
         Returns
         -------
@@ -96,7 +97,7 @@ class Monitor:
         """
         both = pd.concat([self.tests.set_index("test"), self.columns])[["psi", "status"]].dropna()
         title = self.verdict if title is None else title
-        return plot_monitor(self.segments, both, LIMITS, title, width)
+        return plot_monitor(self.segments, both, LIMITS, title, **options)
 
     def __repr__(self):
         return self.text
@@ -117,6 +118,7 @@ class Monitor:
         yield "Tests", self.tests
 
 
+@numpy_errors()
 def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     """Compare the rows of two months by a fitted model, and report whether a refit is necessary.
 
@@ -300,7 +302,7 @@ def _bins_of_numbers(*pair):
 
 def _bins_of_levels(*pair):
     """Return the counts of the bins of old and new categories: at last rare, unknown, gaps."""
-    pair = [cells.astype(str).where(cells.notna()) for cells in pair]
+    pair = [as_texts(cells).where(cells.notna()) for cells in pair]
     levels = pair[0].value_counts(normalize=True)
     common, counts = levels.index[levels >= _RARE], []
     for cells in pair:
@@ -334,7 +336,7 @@ def _columns(last, view, names, tables):
             counts = _bins_of_numbers(*(c.to_numpy(np.float64, na_value=np.nan) for c in pair))
         else:
             counts = _bins_of_levels(*pair)
-            levels = [set(cells.dropna().astype(str)) for cells in pair]
+            levels = [set(as_texts(cells.dropna())) for cells in pair]
             unknown = sorted(levels[1] - levels[0])
             share = counts[1][-2] / counts[1].sum()
         gaps = [each[-1] / each.sum() for each in counts]

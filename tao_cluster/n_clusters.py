@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from ._utils.frames import as_pandas, check_aligned
+from ._utils.warnings import numpy_errors
 from .estimator import TAOClustering
 from .plot.charts import plot_n_clusters
 from .separation import MOST_ROWS, suggest
@@ -54,27 +55,28 @@ class NClusters:
     reason: str
     table: pd.DataFrame
 
-    def plot(self, *, title=None, width=None):
+    def plot(self, *, title=None, **options):
         """Draw the densities with their limit, and the costs, against the number of clusters.
 
         Parameters
         ----------
         title : str, optional
             Default: the suggestion.
-        width : float, optional
-            Of the figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
+        **options
+            style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_path`.
 
         Returns
         -------
         array of two matplotlib Axes
         """
-        return plot_n_clusters(self.table, self.n_clusters, GAP, title, width)
+        return plot_n_clusters(self.table, self.n_clusters, GAP, title, **options)
 
     def __repr__(self):
         table = self.table.to_string(float_format=lambda x: f"{round(x, 2):g}", na_rep="-")
         return f"{self.reason}\n\n{table}"
 
 
+@numpy_errors()
 def choose_n_clusters(
     X,
     n_clusters=range(2, 13),

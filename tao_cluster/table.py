@@ -20,7 +20,7 @@ from ._utils.frames import (
     display_name,
     display_names,
 )
-from ._utils.warnings import listed, warn
+from ._utils.warnings import listed, numpy_errors, warn
 from .columns.dates import PARTS
 from .columns.decide import Options, decide
 from .columns.names import level_name
@@ -238,11 +238,13 @@ class TablePipeline(Pipeline):
         """The decisions as a DataFrame with one row per column of the raw table."""
         return self.schema_.table
 
+    @numpy_errors()
     def fit(self, X, y=None, **parameters):
         """Fit all steps; see :class:`sklearn.pipeline.Pipeline`."""
         _check_rows(X, y, parameters)
         return super().fit(X, y, **parameters)
 
+    @numpy_errors()
     def fit_predict(self, X, y=None, **parameters):
         """Fit all steps, and return the cluster of each row; see :meth:`fit`."""
         _check_rows(X, y, parameters)
@@ -330,6 +332,7 @@ class Owners(list):
     """Names of the raw columns of features; its attribute `columns` has the features as Column."""
 
 
+@numpy_errors()
 def passed_on(pipeline, X, *, fits=False):
     """Return what the first steps of a pipeline, which are fitted here or before, pass to its last.
 

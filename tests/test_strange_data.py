@@ -80,7 +80,7 @@ def test_embedding_is_clustered_and_X_explains(digits):
     np.testing.assert_allclose(again, model.transform(E))
     with pytest.raises(ValueError, match="fit was given no embedding"):
         small().fit(digits).score(digits, embedding=digits)
-    with pytest.raises(ValueError, match="embedding has 3 rows"):
+    with pytest.raises(ValueError, match="embedding has 3 entries, but X has"):
         small().fit(digits, embedding=E[:3])
 
 

@@ -15,7 +15,7 @@ from tao_cluster import TAOClustering
 from tao_cluster.plot import plot_history
 
 X = load_digits().data / 16
-model = TAOClustering(10, lambda_=2, random_state=0).fit(X)
+model = TAOClustering(10, lambda_=1, random_state=0).fit(X)
 axes = plot_history(model, title="direct form")
 
 # %%
@@ -24,5 +24,5 @@ axes = plot_history(model, title="direct form")
 from tao_cluster import PenaltyMethod
 
 steps = PenaltyMethod(mu_factor=1.5, n_mu_steps=20, refine=False)
-model = TAOClustering(10, lambda_=2, algorithm=steps, random_state=0).fit(X)
+model = TAOClustering(10, lambda_=1, algorithm=steps, random_state=0).fit(X)
 axes = plot_history(model, title="penalty method")

@@ -3,7 +3,7 @@ Why is this row in its cluster?
 ===============================
 
 The tests of a row are drawn as bars that add up. Every bar begins where the previous one ends. The
-dark bar is the sum, and the line is the threshold.
+grey bar is the sum, and the line is the threshold.
 """
 
 from sklearn.datasets import load_wine

@@ -5,6 +5,7 @@ import datetime
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import _check_sample_weight, check_array
 
@@ -71,9 +72,9 @@ def checked_array(values, **options):
     """Return the result of :func:`sklearn.utils.check_array` without its RuntimeWarning.
 
     scikit-learn adds all values to find out whether they are finite, so that numpy warns if both
-    inf and -inf occur.
+    inf and -inf occur. It does so whatever the user's configuration, since kernels have no check.
     """
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"), config_context(assume_finite=False):
         return check_array(values, **options)
 
 
@@ -86,7 +87,7 @@ def check_weights(sample_weight, X):
         If there is not one finite number per row, or one is negative.
     """
     check_kind(sample_weight, "sample_weight")
-    with np.errstate(invalid="ignore"):  # as in checked_array
+    with np.errstate(all="ignore"), config_context(assume_finite=False):  # as in checked_array
         return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 

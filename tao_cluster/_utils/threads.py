@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from threadpoolctl import ThreadpoolController
 
-from .warnings import InterruptedWarning, warn
+from .warnings import InterruptedWarning, numpy_errors, warn
 
 # With fewer rows per thread, a further thread costs more time than it saves.
 _MIN_ROWS_PER_THREAD = 4096
@@ -215,12 +215,15 @@ class _OneThread(contextlib.ContextDecorator):
             _own.handles_ctrl_c = _ctrl_c.start()
             _own.limits = _limit_own()
             _shared.enter(_libraries().shared)
+            _own.errors = numpy_errors()
+            _own.errors.__enter__()
         _own.depth += 1
         return self
 
     def __exit__(self, *error):
         _own.depth -= 1
         if _own.depth == 0:
+            _own.errors.__exit__(None, None, None)
             limits, _own.limits = _own.limits, ()
             _shared.leave()
             _restore(limits)

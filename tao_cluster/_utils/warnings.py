@@ -3,11 +3,12 @@
 import sys
 import warnings
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-# Stack frames of these packages are skipped to find the user's line. contextlib is one of them,
-# because it calls the functions that a context manager decorates.
-_INSIDE = {"contextlib", "greedy", "sklearn", "tao_cluster"}
+# Stack frames of these packages are skipped to find the user's line. contextlib and numpy are among
+# them, because they call the functions that a context manager decorates.
+_INSIDE = {"contextlib", "greedy", "numpy", "sklearn", "tao_cluster"}
 
 
 class InterruptedWarning(ConvergenceWarning):
@@ -29,6 +30,16 @@ def warn(message, category=UserWarning):
     while frame.f_back is not None and _package_of(frame) in _INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def numpy_errors():
+    """Return a context, also a decorator, in which floating-point errors only warn.
+
+    These are numpy's defaults. Fits and methods have this context, so that no setting of
+    `np.seterr` lets them fail where a tiny number is rounded to zero. Functions whose numbers can
+    only underflow have ``np.errstate(under="ignore")``.
+    """
+    return np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
 
 
 def _package_of(frame):

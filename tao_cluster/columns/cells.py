@@ -43,7 +43,13 @@ def inferred(table, dtypes):
         for name, dtype, is_missing in zip(table, dtypes, table.isna().all(), strict=True)
         if is_missing and dtype.kind == "O"
     ]
-    return table.infer_objects().astype(dict.fromkeys(kept, object))
+    try:
+        found = table.infer_objects()
+    except UnicodeEncodeError:  # the strings of pandas cannot hold half of a surrogate pair
+        texts = table.map(lambda cell: isinstance(cell, str)).any()
+        found = pd.concat([table.loc[:, ~texts].infer_objects(), table.loc[:, texts]], axis=1)
+        found = found[table.columns]
+    return found.astype(dict.fromkeys(kept, object))
 
 
 def _as_in_column(value, dtype):

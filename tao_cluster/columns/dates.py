@@ -4,13 +4,13 @@ import itertools
 import math
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 
-from .readers import WHITE_SPACE, Reader, by_kind, exact_numbers
+from .readers import WHITE_SPACE, Reader, as_texts, by_kind, exact_numbers
 
 _DAY, _HOUR = 86_400, 3600  # seconds
 
@@ -97,7 +97,7 @@ class Date(Reader):
             return None if zone is None else reader.starting_at(column)
         if not all(isinstance(cell, str | time) for cell in column):
             return None
-        texts = column.astype(str).str.strip(WHITE_SPACE)
+        texts = as_texts(column).str.strip(WHITE_SPACE)
         for form, pattern in _CERTAIN.items():
             if len(texts) and texts.str.fullmatch(pattern).all():
                 offsets = texts.str.extract(_OFFSET)[0].fillna("")
@@ -230,7 +230,7 @@ class Date(Reader):
         seconds = np.full(len(cells), np.nan)
         seconds[are_dates] = [self._of_date(cell) for cell in cells[are_dates]]
         # The number 20240131 is 20240131.0 in a column with missing values.
-        texts = cells[~are_dates].astype(str).str.strip(WHITE_SPACE).str.removesuffix(".0")
+        texts = as_texts(cells[~are_dates]).str.strip(WHITE_SPACE).str.removesuffix(".0")
         form = "ISO8601" if self.form is None else self.form
         dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
         found = _whole_seconds(dates.dt.tz_convert(None))
@@ -397,11 +397,12 @@ def is_dates(column):
 
 def _zones(column):
     """Return the zones of dates: set of str, "" for dates without a zone."""
-    if column.dtype != object:
-        own = getattr(column.dt, "tz", None)
-        return {"" if own is None else _zone_name(own)}
-    kinds = {getattr(cell, "tzinfo", None) for cell in column}
-    return {"" if own is None else _zone_name(own) for own in kinds}
+    if column.dtype == object:
+        zones = [getattr(cell, "tzinfo", None) for cell in column]
+    else:
+        zones = [getattr(column.dt, "tz", None)]
+    distinct = {id(zone): zone for zone in zones}  # those of dateutil are not hashable
+    return {"" if zone is None else _zone_name(zone) for zone in distinct.values()}
 
 
 def _common_zone(zones):
@@ -415,13 +416,19 @@ def _common_zone(zones):
 
 
 def _zone_name(tz):
-    """Return the name of a zone: "UTC", an offset such as "+02:00", or its name."""
-    name = str(tz)
-    offset = re.search(r"[+-]\d{2}:\d{2}$", name)
-    if offset:
-        return "UTC" if offset[0] in ("+00:00", "-00:00") else offset[0]
-    known = getattr(tz, "key", getattr(tz, "zone", None)) or name
-    return "UTC" if known in ("UTC", "Etc/UTC", "tzutc()") else known
+    """Return the name of a zone: "UTC", an offset such as "+02:00", or its name.
+
+    A zone without a name and without a fixed offset, such as that of the computer, becomes "UTC":
+    the instants stay the same.
+    """
+    known = getattr(tz, "key", getattr(tz, "zone", None))
+    offset = tz.utcoffset(None)  # None if it depends on the date
+    if known is None and offset is not None:
+        return str(timezone(offset)).removeprefix("UTC") or "UTC"
+    # Only the text of a zone of dateutil has its name.
+    file = re.fullmatch(r"tzfile\('(?:/.*zoneinfo/)?([^/].*)'\)", str(tz))
+    known = known or (file[1] if file else "UTC")
+    return "UTC" if known == "Etc/UTC" else known
 
 
 def first_second(number, per_unit, *, or_equal):

@@ -18,6 +18,7 @@ from .readers import (
     Number,
     Reader,
     Written,
+    as_texts,
     doubtful_number,
     units_of,
 )
@@ -379,7 +380,7 @@ def _strings(name, cells, words, options, is_forced):
         why = "; ".join(filter(None, [f"in {date.zone}" if date.zone else "", doubt]))
         kind = "time" if date.is_time else "date"
         return {"kind": kind, "done": date.unit, "readers": readers, "why": why, "doubt": doubt}
-    counts = cells.astype(str).str.strip(WHITE_SPACE).value_counts(sort=False)
+    counts = as_texts(cells).str.strip(WHITE_SPACE).value_counts(sort=False)
     texts, counts = pd.Series(counts.index, dtype=object), counts.to_numpy()
     written = Written.from_cells(texts, words)
     if written is None:
@@ -495,7 +496,7 @@ def _with_odd_cells(name, kind, texts, counts, options, entries, read):
 
 def _levels_or_name(name, cells, words, options, is_forced):
     """Return the decision about a column of strings that are not numbers; see :func:`_kind_of`."""
-    texts = cells.astype(str)
+    texts = as_texts(cells)
     n_levels = texts.nunique()
     is_name = n_levels > max(2, len(texts) / 2)
     is_name |= _is_called_name(name) and n_levels > options.max_levels
@@ -509,7 +510,7 @@ def _category(cells, words, options, why="", *, form="text"):
     reader = Level(words, form)
     counts = reader.read(cells).value_counts()
     n_levels, done, whys = len(counts), f"{len(counts)} levels", [why] if why else []
-    if form == "text" and n_levels < cells.astype(str).nunique():
+    if form == "text" and n_levels < as_texts(cells).nunique():
         whys.append("levels that differ only in how accents are encoded are one level")
     if n_levels > options.max_levels:
         done = f"{options.max_levels - 1} most frequent levels, and other"

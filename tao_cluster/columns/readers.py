@@ -178,6 +178,14 @@ def exact_numbers(cells):
     return numbers
 
 
+def as_texts(cells):
+    """Return the cells of a Series as strings, in a Series of objects.
+
+    The strings of pandas cannot hold half of a surrogate pair, which is not encodable.
+    """
+    return pd.Series(map(str, cells), cells.index, dtype=object, name=cells.name)
+
+
 def by_kind(cells, numbers_of):
     """Return numbers_of(cells), computed once for each kind of cell: float64 array."""
     codes, kinds = pd.factorize(cells)
@@ -296,7 +304,7 @@ class Written(Reader):
         cells : Series of str, without missing values
         missing : tuple of str
         """
-        texts = cells.astype(str)
+        texts = as_texts(cells)
         minus = next((sign for sign in _MINUS_SIGNS if texts.str.contains(sign).any()), "-")
         found = _parts(texts, minus)
         units = _units(found, texts)

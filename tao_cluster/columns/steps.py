@@ -224,8 +224,9 @@ class Column:
 
     def __call__(self, x):
         """Return the values of this column for a float or an array of raw values."""
-        for function, number in self.operations:
-            x = function(x, number)
+        with np.errstate(all="ignore"):
+            for function, number in self.operations:
+                x = function(x, number)
         return x
 
     def inverse(self, z):

@@ -186,3 +186,30 @@ def raw_stds(tree, stds, raw, columns, feature_of):
     known = dict(zip(zip(nodes, features, strict=True), converted, strict=True))
     raw_nodes = np.repeat(np.arange(raw.n_nodes), np.diff(raw.split_indptr))
     return np.array([known[at] for at in zip(raw_nodes, raw.split_indices, strict=True)])
+
+
+def raw_range(known, columns):
+    """Convert the smallest and the largest fitted value of columns to raw units.
+
+    A step such as Binarizer maps a whole range to one value. The raw range is then unknown, and the
+    result is infinite.
+
+    Parameters
+    ----------
+    known : float array of shape (2, n), smallest and largest value of each column
+    columns : list of Column, of length n
+
+    Returns
+    -------
+    float64 array of shape (2, n)
+    """
+    pairs = [
+        (0.0, 1.0) if column.source.is_category else sorted(column.inverse(ends))
+        for column, ends in zip(columns, known.T, strict=True)
+    ]
+    limits = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    nearest = np.round(limits)  # the inverse of the steps has rounding errors
+    is_near = np.abs(limits - nearest) <= 1e-9 * (1 + np.abs(nearest))
+    limits = np.where(is_near, nearest, limits)
+    limits[:, (limits[0] == limits[1]) & (known[0] < known[1])] = [[-np.inf], [np.inf]]
+    return limits

@@ -38,7 +38,7 @@ from .steps import (
     split_text_steps,
 )
 from .table_reader import TableReader, output_name
-from .trees import raw_sides, raw_stds, raw_tree
+from .trees import raw_range, raw_sides, raw_stds, raw_tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,19 +135,8 @@ class RawView(Facade):
         known = getattr(self.model, "_column_range", None)
         if known is None:
             return None
-        used = zip(self._sources, self._column_of, strict=True)
-        pairs = [
-            (0.0, 1.0) if source.is_category else sorted(self.columns[j].inverse(known[:, j]))
-            for source, j in used
-        ]
-        limits = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-        nearest = np.round(limits)  # the inverse of the steps has rounding errors
-        is_near = np.abs(limits - nearest) <= 1e-9 * (1 + np.abs(nearest))
-        limits = np.where(is_near, nearest, limits)
-        # A step such as Binarizer maps a whole range to one value: the range is then unknown.
-        is_lost = (limits[0] == limits[1]) & (known[0] < known[1])[self._column_of]
-        limits[:, is_lost] = [[-np.inf], [np.inf]]
-        return limits
+        used = self._column_of
+        return raw_range(known[:, used], [self.columns[j] for j in used])
 
     @property
     def feature_importances_(self):
@@ -256,7 +245,7 @@ class RawView(Facade):
             return getattr(self.model, "_column_is_integer", None)
         if not hasattr(table, "infer_objects"):
             return None
-        kinds = [dtype.kind in "iu" for dtype in table.infer_objects().dtypes]
+        kinds = [dtype.kind in "iu" for dtype in inferred(table, table.dtypes).dtypes]
         places = [self._place(table, source) for source in self._sources]
         # A change of a date by whole days keeps the time of day.
         readers = [source.reader for source in self._sources]

@@ -113,10 +113,12 @@ def latex(tables, rows, columns, headings, limits):
 
 
 def _best(values, column):
-    """Return the names of the best mean, and of those that differ by at most a standard error.
+    """Return the names of the best mean, and of those that cannot be distinguished from it.
 
-    `values` is a list of Series by name, one per split. The standard error is that of the mean of
-    the differences within splits. Of a single split, values that are printed alike are equal.
+    `values` is a list of Series by name, one per split. A mean is distinguished if it is worse than
+    the best one by more than a standard error of the mean of the differences within splits. Of a
+    single split, values that are printed alike are equal. What is better than a mean that is not
+    distinguished is not, either.
     """
     if column not in _QUALITY:
         return set()
@@ -127,7 +129,8 @@ def _best(values, column):
     difference = values.loc[means.idxmax()] - values
     n = difference.notna().sum(axis=1)
     error = difference.std(axis=1, ddof=1).where(n > 1, 0.0) / np.sqrt(n)
-    return set(means.index[difference.mean(axis=1) <= np.maximum(error, 0.005)])
+    is_close = difference.mean(axis=1) <= np.maximum(error, 0.005)
+    return set(means.index[means >= means[is_close].min()])
 
 
 def _cell(rows, name, column, is_best):

@@ -103,20 +103,20 @@ class Stability:
         table = table.swaplevel(axis=1).loc[measures, list(self.pairs)]
         return table.rename_axis(None).rename_axis([None, None], axis=1)
 
-    def plot(self, *, title=None, width=None):
+    def plot(self, *, title=None, **options):
         """Draw the agreement with the model, cost against size, and the most used features.
 
         Parameters
         ----------
         title : str, optional
-        width : float, optional
-            Of the figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
+        **options
+            style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_path`.
 
         Returns
         -------
         matplotlib Figure with three axes
         """
-        return plot_stability(self.table, self.features, title, width)
+        return plot_stability(self.table, self.features, title, **options)
 
     def __repr__(self):
         summary, features = (table.to_string(**FORMAT) for table in self._printed())

@@ -254,6 +254,9 @@ class _Study:
         transformers, reference, rows["embedding"] = split_pipeline(
             self.settings["reference"], *terms
         )
+        if kept is not None and hasattr(reference, "cluster_centers_"):
+            reference = copy(reference)
+            vars(reference).pop("labels_", None)  # those of all rows, not of a resample
         if transformers is not None and new is not None:
             new["embedding"] = transformers.transform(new["X"])
         classes = None if explains_labels else rows.pop("y")
@@ -478,6 +481,8 @@ def _series(methods, objective):
         methods = {METHODS[name].title if name in METHODS else name: name for name in names}
     series = []
     for title, value in methods.items():
+        if not isinstance(title, str):
+            raise ValueError(f"Estimators need titles: methods={{'title': {title!r}, ...}}.")
         is_list = isinstance(value, list | tuple)
         series.append((title, value if isinstance(value, str) or is_list else [value]))
         if isinstance(value, str) and value not in METHODS:

@@ -170,7 +170,7 @@ class Comparison:
             for method in methods[list(self.models)].unique()
         }
 
-    def plot(self, size="parameters", *, new=None, ax=None, title=None, width=None):
+    def plot(self, size="parameters", *, new=None, ax=None, title=None, **options):
         """Draw cost against size, one series per method.
 
         The models of one method are joined by a line from the smallest to the largest. ExKMC is
@@ -188,8 +188,8 @@ class Comparison:
             fits. None draws it if there are held-out rows.
         ax : matplotlib Axes, default a new figure
         title : str, optional
-        width : float, optional
-            Of a new figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
+        **options
+            style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_path`.
 
         Returns
         -------
@@ -219,19 +219,17 @@ class Comparison:
         # The cost of the trees of a trace is known for the rows of the fit only.
         curves = {} if new or self.splits else self._traces(size)
         label = cost_label(self._estimators.values(), new)
-        options = {"curves": curves, "ax": ax, "title": title}
-        options["width"] = width
-        return plot_series(points, size, label, **options)
+        return plot_series(points, size, label, curves=curves, ax=ax, title=title, **options)
 
     def to_latex(self, columns=_FIGURES):
         """Return the table in LaTeX, for the package booktabs.
 
         With `splits`, a cell has the mean and its standard error. The best mean of a column is
         bold, and so is every method within one standard error of the difference from the best: the
-        mean difference over the splits is at most its standard error. Costs, NMI and ARI have a
-        best value. It is that of the methods with the same limit on the number of parameters, which
-        are together between two lines. Without `splits`, methods with the printed value of the best
-        are bold.
+        mean difference over the splits is at most its standard error. Means that are better than a
+        bold one are bold, too. Costs, NMI and ARI have a best value. It is that of the methods with
+        the same limit on the number of parameters, which are together between two lines. Without
+        `splits`, methods with the printed value of the best are bold.
 
         Parameters
         ----------

@@ -384,7 +384,7 @@ class Explanation:
         """Return a pandas DataFrame with one line per test; see :meth:`Explanations.to_frame`."""
         return Explanations([self], [self.row or 0]).to_frame()
 
-    def plot(self, title=None, *, image_shape=None):
+    def plot(self, title=None, *, image_shape=None, **options):
         """Draw the tests below each other, each with its terms, their sum and the threshold.
 
         Parameters
@@ -394,6 +394,9 @@ class Explanation:
         image_shape : (height, width), optional
             Draw the terms of each test as pixels over the pale image of the row. Red pixels add
             to the sum, blue ones subtract from it. height * width = n_features.
+        **options
+            style, width, height, figsize and font_size, as for
+            :func:`tao_cluster.plot.plot_tree`.
 
         Returns
         -------
@@ -408,8 +411,8 @@ class Explanation:
         """
         title = self._title if title is None else title
         if image_shape is None:
-            return plot_decision_path(self.tests, title)
-        return plot_image_path(self.tests, title, self.values, image_shape)
+            return plot_decision_path(self.tests, title, **options)
+        return plot_image_path(self.tests, title, self.values, image_shape, **options)
 
     @property
     def _title(self):

@@ -136,6 +136,7 @@ def _input_type(dtype, model, tree):
     return kind, tree.threshold
 
 
+@np.errstate(all="ignore")  # large values become infinite, and small ones 0
 def _float32_thresholds(model, tree):
     """Return thresholds that separate the fitted rows after their values are rounded to float32.
 
@@ -148,8 +149,7 @@ def _float32_thresholds(model, tree):
     sides, observed = (getattr(model, name, None) for name in ("split_sides_", "_column_range"))
     if sides is None or observed is None:
         return threshold
-    with np.errstate(over="ignore"):  # large values become infinite
-        rounded_sides = np.asarray(sides).astype(np.float32).astype(np.float64)
+    rounded_sides = np.asarray(sides).astype(np.float32).astype(np.float64)
     for node in tree.decision_nodes:
         indices, weights = tree.split(node)
         low, high = rounded_sides[node] if len(indices) == 1 else sides[node]

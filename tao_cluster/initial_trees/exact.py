@@ -26,6 +26,7 @@ _CLEAR = 1e-9
 _LP_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
+@np.errstate(under="ignore")
 def voronoi_tree(centers, max_leaves=4096):
     """Build the oblique tree that assigns every x to its nearest centre.
 
@@ -103,6 +104,7 @@ def voronoi_tree(centers, max_leaves=4096):
     return grow_breadth_first((0, 1, _Region(inside=points)), part, centers.shape[1]).prune()
 
 
+@np.errstate(under="ignore")
 def bisector_tree(centers):
     """Build a small oblique tree with one leaf per centre from bisectors of two centres.
 

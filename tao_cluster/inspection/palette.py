@@ -1,5 +1,6 @@
 """Colours of clusters, methods and signed weights, used by pictures and the page."""
 
+import functools
 import itertools
 import re
 from typing import NamedTuple
@@ -67,9 +68,6 @@ _OTHER_LOOKS = (
     Look("#885588", "v", is_hollow=False),
     Look("#3300BB", "P", is_hollow=True),
 )
-_EQUAL_CONTRAST = 0.05 * (21**0.5 - 1)  # luminance with equal contrast to black and to white
-
-_LINE_LUMINANCE = 1.05 / 2 - 0.05  # with a contrast of 2 to white
 
 
 def cluster_color(label, name=None):
@@ -113,10 +111,29 @@ def tint(color, share):
     return tuple(1.0 - share * (1.0 - value) for value in color)
 
 
-def line_color(color):
-    """Return a colour for lines, frames and dots on white: darker if its contrast is below 2."""
-    share = (_LINE_LUMINANCE / max(luminance(color), _LINE_LUMINANCE)) ** 0.5
-    return tuple(share * value for value in color)
+@functools.lru_cache(4096)
+def readable(color, ground=(1.0, 1.0, 1.0), least=2.0):
+    """Return a colour with at least a contrast to a ground, mixed with black or white if necessary.
+
+    The defaults are those of lines, frames and dots on white.
+
+    Parameters
+    ----------
+    color, ground : (red, green, blue), each from 0 to 1
+    least : float, at most 4.58, which either black or white has on every ground
+    """
+    end = float(text_color(ground) == "white")
+    for share in np.linspace(0.0, 1.0, 51).tolist():
+        mixed = tuple(value + share * (end - value) for value in color)
+        if contrast(mixed, ground) >= least:
+            break
+    return mixed
+
+
+def contrast(a, b):
+    """Return the contrast of two colours, from 1 to 21, as WCAG 2.2 defines it."""
+    dark, light = sorted([luminance(a), luminance(b)])
+    return (light + 0.05) / (dark + 0.05)
 
 
 def method_look(title):
@@ -154,7 +171,8 @@ def series_looks(methods):
 
 def text_color(background):
     """Return "black" or "white", whichever has the larger contrast to a background colour."""
-    return "white" if luminance(background) < _EQUAL_CONTRAST else "black"
+    black, white = (contrast(background, (grey, grey, grey)) for grey in (0.0, 1.0))
+    return "white" if white > black else "black"
 
 
 def luminance(rgb):

@@ -228,7 +228,7 @@ class Values:
             sizes = cluster_sums(known, groups, weight, n_groups)
         sums = cluster_sums(filled, groups, weight, n_groups)
         marked = cluster_sums(self.marks, groups, weight, n_groups)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", under="ignore"):
             mean = np.hstack([sums / sizes, marked / totals])
             overall = np.hstack([sums.sum(0) / sizes.sum(0), marked.sum(0) / totals.sum()])
         center, share = np.split(overall, [filled.shape[1]])
@@ -268,10 +268,11 @@ class Means:
     def deviations(self, first, second=None):
         """Return the differences of a group from another, or from all rows, in deviations."""
         other = self.overall if second is None else self.mean[second]
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", under="ignore"):
             found = (self.mean[first] - other) / self.std
+            is_known = (self.std > 1e-9 * np.abs(self.overall)) & np.isfinite(found)
         # A standard deviation of rounding errors makes no difference.
-        return np.where((self.std > 1e-9 * np.abs(self.overall)) & np.isfinite(found), found, 0.0)
+        return np.where(is_known, found, 0.0)
 
     def largest(self, deviations, n):
         """Return the positions of the largest deviations, at most one level per column: list."""

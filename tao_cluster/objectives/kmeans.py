@@ -66,7 +66,7 @@ class KMeans(Part, Objective):
         ValueError
             If squared norms overflow the precision of X.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             rows = _CenteredRows.from_matrix(X)
             total = rows.squared_norms.sum()
         if not total < np.finfo(X.dtype).max:
@@ -108,6 +108,7 @@ class KMeans(Part, Objective):
         updated[filled] = sums[filled] / total[filled, None] + origin
         return updated
 
+    @np.errstate(under="ignore")
     def value(self, data, labels, weight, centers):
         """Return the weighted sum of squared distances of rows to the centres of their clusters."""
         if sp.issparse(data.X):

@@ -160,8 +160,10 @@ def fit(
         of_centers = None if blocks.has_embedding else scaling
         space = ClusteringSpace(method.objective, blocks.has_embedding, of_centers, None)
         source = AllRows(blocks, look.reader(space))
-        sample = _sample(source, look, plain.n_clusters, coreset_size, rng)
-        centers = _free_centers(source, sample, look, plain)
+        drawn = _sample(source, look, plain.n_clusters, coreset_size, rng)
+        reference = _given_centers(source, *drawn, plain)  # its labels have the order of the rows
+        sample = _in_canonical_order(space, *drawn)
+        centers = _free_centers(source, sample, look, plain, reference)
         cost = source.sum(free_inertia, centers)
         model = clone(estimator).set_params(reference=_in_user_units(space, centers))
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
@@ -192,7 +194,10 @@ class _State:
 
 
 def _sample(source, look, n_clusters, coreset_size, rng):
-    """Return a weighted sample of the rows, or all rows if there are at most `coreset_size`."""
+    """Return a weighted sample of the rows, or all rows if there are at most `coreset_size`.
+
+    The result is X, the embedding or None, and the weights.
+    """
     space, size = source.reader.space, coreset_size
     if size == "auto":
         size = max(_SAMPLE_ROWS, _ROWS_PER_CLUSTER * n_clusters)
@@ -206,14 +211,28 @@ def _sample(source, look, n_clusters, coreset_size, rng):
             f"The sample has {len(weight)} rows for {n_clusters} clusters: increase "
             f"coreset_size={size}."
         )
-    order = content_order(X, embedding, weight)  # k-means draws rows by position
+    return X, embedding, weight
+
+
+def _in_canonical_order(space, X, embedding, weight):
+    """Return WeightedRows in an order that depends only on their values.
+
+    k-means draws rows by position.
+    """
+    order = content_order(X, embedding, weight)
     X, weight = X[order], weight[order]
     embedding = None if embedding is None else embedding[order]
     clustered = space.scaled(X) if embedding is None else embedding
     return WeightedRows(X, embedding, clustered, weight, np.arange(len(weight)), space.objective)
 
 
-def _free_centers(source, sample, look, estimator):
+def _given_centers(source, X, embedding, weight, estimator):
+    """Return the centres that the user gave, or the reference that is to be fitted, or None."""
+    rows, names = (X, source.blocks.names) if embedding is None else (embedding, None)
+    return given_centers(estimator.reference, rows, weight, source.reader.objective, names)
+
+
+def _free_centers(source, sample, look, estimator, reference):
     """Return the centres of the clustering without a tree (free centres), of shape (k, m).
 
     If the user gave no reference, the centres are found in the sample, and Lloyd's algorithm
@@ -221,9 +240,6 @@ def _free_centers(source, sample, look, estimator):
     unfitted reference is first fitted to the sample.
     """
     space, objective = source.reader.space, source.reader.objective
-    rows = sample.X if sample.embedding is None else sample.embedding  # not scaled
-    names = None if sample.embedding is not None else source.blocks.names
-    reference = given_centers(estimator.reference, rows, sample.weight, objective, names)
     if space.scaling is not None:
         reference = space.scaling.apply_to_reference(reference)
     terms = (sample.space, sample.data, estimator.n_clusters, sample.weight, estimator.random_state)

@@ -45,6 +45,7 @@ _FRAME = (
 )
 
 
+@np.errstate(under="ignore")
 @reads_once
 def to_html(
     models,

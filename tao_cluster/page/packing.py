@@ -14,7 +14,7 @@ from ..export.format import (
     factor_name,
     typeset,
 )
-from ..inspection.palette import SIGNED_STOPS, cluster_color, hex_color, line_color, text_color
+from ..inspection.palette import SIGNED_STOPS, cluster_color, hex_color, readable, text_color
 from ..inspection.rows import picture_kind
 from .samples import bytes_text, samples
 
@@ -125,7 +125,7 @@ def _model(facts, rows, tops, drawn, place):
         shades = {
             "color": hex_color(color),
             "ink": text_color(color),
-            "line": hex_color(line_color(color)),
+            "line": hex_color(readable(color)),
         }
         clusters.append({"name": part["name"], **shades})
     is_weighted = facts["summary"]["weight"] is not None

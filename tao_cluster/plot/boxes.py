@@ -12,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
 from ..columns.names import MARK, brief
-from .style import default_font, drawable
+from .style import TEXT, default_font, drawable, ink
 
 SMALLEST = 5.4  # smallest font size in points; text that does not fit at this size is cut
 _BREAKS = r" _/.,;:\-"  # a name may be broken behind one of these characters
@@ -60,7 +60,7 @@ class Sizes(NamedTuple):
 
 # The forms of a tree, from the fullest to the shortest. The box of each is its narrowest one.
 FORM_SIZE = 6.0  # points, of the smallest text of a form before the drawing is magnified
-_FORMS = (
+FORMS = (
     Sizes(FORM_SIZE, 5, 3, 0.8, FULL, 0.14, 0.26),
     Sizes(FORM_SIZE, 4, 2, 0.6, BRIEF, 0.1, 0.22),
     Sizes(FORM_SIZE, 3, 1, 0.5, BRIEF, 0.08, 0.2),
@@ -69,15 +69,25 @@ _FORMS = (
     Sizes(FORM_SIZE, 1, 1, 0.4, BARE, 0.025, 0.1),
     Sizes(FORM_SIZE, 1, 0, 0.15, BARE, 0.025, 0.1),
 )
+# Forms of sums for a free height: narrow boxes with as many terms as possible.
+_LOW = (FORMS[1], *FORMS[4:6])
+HIGH = tuple(form._replace(n_terms=n, box=0.3) for n in (12, 5, 3) for form in _LOW)
 # By how much boxes must be wider to be preferred: in a tree from left to right, and folded.
 _TURNED, _FOLDED = 0.15, 0.1
 
 
-def sizes_to_try(orientation, may_fold):
-    """Yield the Sizes of the forms of a tree in the order in which they are tried."""
+def sizes_of(forms, orientation, may_fold):
+    """Yield the Sizes of the forms of a tree in the order in which they are tried.
+
+    Parameters
+    ----------
+    forms : sequence of Sizes
+    orientation : {"auto", "vertical", "horizontal"}
+    may_fold : bool, whether the tree may be folded
+    """
     turned = {"vertical": (False,), "horizontal": (True,)}.get(orientation, (False, True))
     # In two rows, a leaf looks deeper than it is: this is tried where no form fits otherwise.
-    for is_staggered, form in itertools.product((False, True)[: 1 + (False in turned)], _FORMS):
+    for is_staggered, form in itertools.product((False, True)[: 1 + (False in turned)], forms):
         boxes = np.arange(1.0, form.box - 1e-6, -0.1 if form.box > 0.2 else -0.05).tolist()
         tried = [
             (_TURNED * is_turned + _FOLDED * is_folded - box, box, is_turned, is_folded)
@@ -149,19 +159,12 @@ class Box:
         return [self.part(start + i * height, height) for i in range(n)]
 
     def frame(self, ax, *, rounded=False, color="0.35", fill="none", linewidth=0.8, zorder=3):
-        """Draw the outline of the box into the axes."""
-        style = "round,pad=0,rounding_size=0.05" if rounded else "square,pad=0"
-        patch = FancyBboxPatch(
-            (self.left, self.bottom),
-            self.width,
-            self.height,
-            boxstyle=style,
-            edgecolor=color,
-            facecolor=fill,
-            linewidth=linewidth * self.scale,
-            zorder=zorder,
-        )
-        ax.add_artist(patch)
+        """Draw the outline of the box into the axes, by default a grey one on the ground."""
+        look = {"linewidth": linewidth * self.scale, "zorder": zorder}
+        look["boxstyle"] = "round,pad=0,rounding_size=0.05" if rounded else "square,pad=0"
+        look["edgecolor"] = color if color == "none" else ink(color)
+        look["facecolor"] = fill if fill == "none" else ink(fill, 1.0)
+        ax.add_artist(FancyBboxPatch((self.left, self.bottom), self.width, self.height, **look))
 
     def bar(self, ax, left, width, height, color, zorder=2):
         """Draw a horizontal bar at half height. A negative width draws it to the left."""
@@ -185,11 +188,14 @@ class Box:
             part of a number is another number.
         kept : str, default=""
             The end of the line, which is never cut, such as the comparison with a threshold.
-        **style : properties of :class:`matplotlib.text.Text`
+        **style
+            Properties of :class:`matplotlib.text.Text`. The color is one on white, by default
+            "0.15"; `on` is the colour behind the text, by default the ground of the picture.
         """
         width = self.width if max_width is None else max_width
         text, size = fit(text, max(size, self.smallest), width, may_cut, kept, self.smallest)
-        style = {"va": "center_baseline", "zorder": 5, "color": "0.15", **style}
+        color = ink(style.pop("color", "0.15"), TEXT, style.pop("on", None))
+        style = {"va": "center_baseline", "zorder": 5, "color": color, **style}
         x = self.x if x is None else x
         size *= self.scale
         return ax.text(x, self.y, text, ha=ha, fontsize=size, parse_math=False, **style)
@@ -251,15 +257,18 @@ def wrap(text, size, max_width, breaks=" "):
     return lines
 
 
-def name_lines(name, size, max_width, n_lines=2):
+def name_lines(name, size, max_width, n_lines=2, breaks=_BREAKS):
     """Return a name as at most `n_lines` lines; "…" replaces the middle of longer names.
 
-    Lines break at spaces and punctuation, or at any character if a word is too long.
+    Lines break at spaces and punctuation. A word that is too long breaks at any character.
     """
 
     def wrapped(text):
-        is_long = word_width(text, size) > max_width
-        return wrap(text, size, max_width, r"\s\S" if is_long else _BREAKS)
+        lines = []
+        for line in wrap(text, size, max_width, breaks):
+            fits = text_width(line, size) <= max_width
+            lines += [line] if fits else wrap(line, size, max_width, r"\s\S")
+        return lines
 
     lines = wrapped(name)
     if len(lines) > n_lines:
@@ -280,6 +289,11 @@ def _measured(text, path):
     return text_to_path.get_text_width_height_descent(text, font, False)[0] / 7200 * _HINTING
 
 
+def is_cut(line):
+    """Whether so little is left of a line that it cannot be understood."""
+    return MARK in line and len(line) < _LEAST_CUT
+
+
 def is_readable(ax, least, frames, begins=""):
     """Whether all texts of a picture have their size, are apart, and in the figure and their box.
 
@@ -295,7 +309,7 @@ def is_readable(ax, least, frames, begins=""):
     ax.figure.draw_without_rendering()
     texts = [text for text in (*ax.texts, ax.title) if text.get_text().strip()]
     lines = [line.lstrip(begins) for text in texts for line in text.get_text().split("\n")]
-    if any(MARK in line and len(line) < _LEAST_CUT for line in lines):
+    if any(map(is_cut, lines)):
         return False
     boxes = np.array([text.get_window_extent().extents for text in texts])
     starts, ends = boxes[:, :2], boxes[:, 2:]
@@ -306,7 +320,7 @@ def is_readable(ax, least, frames, begins=""):
     (left, top), (right, bottom) = first.T[:, None], last.T[:, None]
     x, y = ((starts + ends) / 2).T[:, :, None]
     is_inside = (x > left) & (x < right) & (y > bottom) & (y < top)
-    is_wide = (starts[:, :1] < left - 0.2 * line) | (ends[:, :1] > right + 0.2 * line)
+    is_wide = (starts[:, :1] < left) | (ends[:, :1] > right)
     is_small = min(text.get_fontsize() for text in texts) < least - 0.01
     is_outside = np.any(starts < page[:2] - 1) or np.any(ends > page[2:] + 1)
     return not (is_small or is_outside or overlaps.any() or np.any(is_inside & is_wide))

@@ -1,5 +1,6 @@
 """What all charts share: size, ticks, limits, names beside lines; and charts of several panels."""
 
+from contextlib import contextmanager
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -10,14 +11,12 @@ from matplotlib.transforms import ScaledTranslation
 
 from ..columns.names import printable
 from ..inspection.palette import cluster_color
-from .boxes import name_lines
-from .style import drawable, drawn_with, font_size, make_drawable
+from .boxes import name_lines, wrap
+from .style import TEXT, Target, drawable, drawn_with, font_size, ink, make_drawable, shade
 
-# Fonts and their sizes are those of rcParams.
-STYLE: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True}
-STYLE |= {"grid.color": "0.92", "axes.axisbelow": True, "legend.frameon": False}
-_LEAST, _WIDE = 2.5, 5.0  # inches: narrowest figure, and narrowest one with panels side by side
-_DPI = 150
+# In inches for text of at most 10 points: width and height per panel of the smallest figure, and
+# width of the narrowest one with panels side by side.
+_LEAST, _WIDE = (2.5, 1.2), 5.0
 _PAD, _GAP = 8, 2.5  # points: from data to the edge of the axes, from a name to lines and markers
 _MOST_ROOM = 0.45  # of the width of the axes for names at the ends of lines
 # An axis of costs is logarithmic if the ratio of the largest to the smallest value exceeds _FAR.
@@ -29,7 +28,7 @@ _OTHER = "0.55"
 _N_BARS = 12
 
 
-def plot_n_clusters(table, chosen, limit, title=None, width=None):
+def plot_n_clusters(table, chosen, limit, title=None, **options):
     """Draw densities between clusters and costs against the number of clusters.
 
     Parameters
@@ -38,7 +37,7 @@ def plot_n_clusters(table, chosen, limit, title=None, width=None):
     chosen : int, the suggested number, which is marked if it is in the table
     limit : float, largest density of a gap
     title : str, optional
-    width : float, inches, default that of ``rcParams["figure.figsize"]``
+    **options : of :func:`chart`
 
     Returns
     -------
@@ -48,23 +47,22 @@ def plot_n_clusters(table, chosen, limit, title=None, width=None):
     lines = {"density": "clusters", "density_tree": "tests", "silhouette": "silhouette"}
     costs = {"cost_increase": "fitted rows", "cost_increase_new": "new rows"}
     has_trees = "cost_increase" in table
-    with drawn_with(STYLE):
-        axes = list(_panels(width, "ab", "a\nb", 3.2, 5.0).values())
+    with chart("ab", "a\nb", heights=(3.2, 5.0), **options) as (axes, _):
         names = [lines, costs if has_trees else {"free_cost": "_"}]
         for ax, part in zip(axes, names, strict=True):
             for (column, name), color in zip(part.items(), (*_PAIR, _OTHER), strict=False):
                 if column in table:
-                    look = {"color": color, "ms": 4, "lw": 1, "label": name}
+                    look = {"color": ink(color), "label": name}
                     ax.plot(table.index, table[column], "--" if color == _OTHER else "o-", **look)
             if chosen in table.index:
-                ax.axvline(chosen, color="0.4", linewidth=1, linestyle=":")
+                ax.axvline(chosen, color=ink("0.4"), linestyle=":")
             ax.set_xlabel("number of clusters")
-        axes[0].axhspan(0, limit, color="0.94", zorder=0)
+        axes[0].axhspan(0, limit, color=shade("0.94"), zorder=0)
         axes[0].set_ylabel("density relative to the peaks")
         axes[1].set_ylabel("cost of the tree, % above no tree" if has_trees else "cost per row")
         for ax in axes:
             ax.update_datalim([(table.index[0], 0.0)])
-        _head(axes[0].figure, words if title is None else title)
+        write_head(axes[0].figure, words if title is None else title)
         finish(*axes, whole=True)
         places = np.column_stack([table.index, np.full(len(table), limit / 2)])
         for ax in axes:
@@ -72,11 +70,11 @@ def plot_n_clusters(table, chosen, limit, title=None, width=None):
             first, last = table.index[[0, -1]]
             ax.set_xticks([tick for tick in ax.get_xticks() if first <= tick <= last])
             ax.spines.bottom.set_bounds(ax.get_xlim()[0], last)
-        place_or_drop(axes[0], [write_text(axes[0], "gap", "0.4")], [places])
+        write_notes(axes[0], ["gap"], [places], "0.0")
     return np.array(axes)
 
 
-def plot_stability(table, features, title=None, width=None):
+def plot_stability(table, features, title=None, **options):
     """Draw three panels: agreement with the model, cost against size, most used features.
 
     Parameters
@@ -87,7 +85,7 @@ def plot_stability(table, features, title=None, width=None):
         Columns resamples and seeds: the share of these refits that test the feature. Column rows:
         the share of the rows whose decision path tests it.
     title : str, optional
-    width : float, inches, default that of ``rcParams["figure.figsize"]``
+    **options : of :func:`chart`
 
     Returns
     -------
@@ -95,17 +93,16 @@ def plot_stability(table, features, title=None, width=None):
     """
     kinds = {"resample": "resamples", "seed": "seeds"}
     shown = features.head(_N_BARS)
-    height = 0.9 + 0.032 * font_size() * max(len(shown), 4)
-    with drawn_with(STYLE):
-        axes = _panels(width, "ac\nbc", "a\nb\nc", max(height, 3.8), 3.9 + height, (1, 1.7))
-        agreement, cost, usage = axes.values()
+    height = 0.9 + 0.32 * max(len(shown), 4)
+    layout = {"heights": (max(height, 3.8), 3.9 + height), "ratios": (1, 1.7)}
+    with chart("ac\nbc", "a\nb\nc", **layout, **options) as ((agreement, cost, usage), _):
         for i, (kind, part) in enumerate(table.groupby("kind", sort=False)):
-            look = {"color": _PAIR[i], "marker": "oD"[i], "alpha": 0.7, "ls": "none", "ms": 4}
+            look = {"color": ink(_PAIR[i]), "marker": "oD"[i], "alpha": 0.7, "ls": "none"}
             values = np.sort(part["ARI"])
             agreement.plot(values, i + np.linspace(0.25, -0.25, len(values)), **look)
-            agreement.plot([values.mean()] * 2, [i - 0.35, i + 0.35], color="0.2", linewidth=1)
+            agreement.plot([values.mean()] * 2, [i - 0.35, i + 0.35], color=ink("0.2"))
             cost.plot(part["parameters"], part["cost_increase"], **look)
-            bars = {"color": _PAIR[i], "label": kinds[kind]}
+            bars = {"color": ink(_PAIR[i]), "label": kinds[kind]}
             usage.barh(np.arange(len(shown)) + 0.4 * i - 0.2, shown[kinds[kind]], 0.38, **bars)
         agreement.set_xlabel("agreement with the model (ARI)")
         low = table["ARI"].min()
@@ -113,18 +110,18 @@ def plot_stability(table, features, title=None, width=None):
         agreement.update_datalim([(low, -0.4), (1, 1.4)])
         _name_bars(agreement, table["kind"].map(kinds).unique())
         cost.set(xlabel="number of parameters", ylabel="cost above the free clustering, %")
-        usage.plot(shown["rows"], np.arange(len(shown)), "|", color="0.1", ms=10, label="rows")
+        usage.plot(shown["rows"], np.arange(len(shown)), "|", color=ink("0.1"), ms=10, label="rows")
         usage.set_xlabel("share that tests the feature")
         _name_bars(usage, shown.index)
         usage.update_datalim([(0, 0), (1, 0)])
-        _head(cost.figure, title)
+        write_head(cost.figure, title)
         finish(agreement, usage)
         finish(cost, whole=True, costs=True)
         legend_below(usage, [*usage.containers, usage.lines[-1]])
     return cost.figure
 
 
-def plot_monitor(segments, indices, limits, title, width=None):
+def plot_monitor(segments, indices, limits, title, **options):
     """Draw the sizes of the clusters then and now, and the largest population stability indices.
 
     Parameters
@@ -134,82 +131,89 @@ def plot_monitor(segments, indices, limits, title, width=None):
         Columns psi (population stability index) and status ("stable", "watch" or "moved").
     limits : dict of float, by status
     title : str
-    width : float, inches, default that of ``rcParams["figure.figsize"]``
+    **options : of :func:`chart`
 
     Returns
     -------
     array of two matplotlib Axes
     """
     bars = indices.sort_values("psi", ascending=False, kind="stable").head(_N_BARS)
-    colors = {"stable": "0.7", "watch": "#E69F00", "moved": "#C1272D"}
-    line = 0.032 * font_size()
-    heights = [0.8 + line * n for n in (1.5 * max(len(segments), 3), max(len(bars), 5))]
-    with drawn_with(STYLE):
-        panels = _panels(width, "ab", "a\nb", 0.3 + max(heights), 0.3 + sum(heights), heights)
-        axes = np.array(list(panels.values()))
+    heights = [0.8 + 0.32 * n for n in (1.5 * max(len(segments), 3), max(len(bars), 5))]
+    layout = {"heights": (0.3 + max(heights), 0.3 + sum(heights)), "ratios": heights}
+    with chart("ab", "a\nb", **layout, **options) as (axes, _):
+        colors = {"stable": "0.55", "watch": "#E69F00", "moved": "#C1272D"}
+        colors = {status: ink(color) for status, color in colors.items()}
         own = [cluster_color(i, name) for i, name in enumerate(segments.index)]
-        for shift, when, alpha in ((-0.2, "then", 0.45), (0.2, "now", 1.0)):
+        edges = {"edgecolor": [ink(color) for color in own], "linewidth": 0.8}
+        for shift, when, faces in ((-0.2, "then", "none"), (0.2, "now", own)):
             places, shares = np.arange(len(segments)) + shift, 100 * segments[f"share_{when}"]
-            axes[0].barh(places, shares, 0.36, color=own, alpha=alpha)
-        axes[0].set_xlabel("% of the rows: then (pale), now")
+            axes[0].barh(places, shares, 0.36, facecolor=faces, **edges)
+        axes[0].set_xlabel("% of the rows: then (hollow), now")
         axes[1].barh(range(len(bars)), bars["psi"], 0.7, color=[colors[s] for s in bars["status"]])
         axes[1].set_xlabel("population stability index")
         axes[1].update_datalim([(max(limits.values()), 0)])
         for (name, limit), side in zip(limits.items(), ("right", "left"), strict=True):
-            axes[1].axvline(limit, color="0.3", linestyle="--", linewidth=0.8)
+            axes[1].axvline(limit, color=ink("0.3"), linestyle="--")
             note_above(axes[1], limit, name, side)
         _name_bars(axes[0], segments.index)
         _name_bars(axes[1], bars.index)
-        _head(axes[0].figure, title)
+        write_head(axes[0].figure, title)
         finish(*axes)
         found = [status for status in ("watch", "moved") if status in set(bars["status"])]
         legend_below(axes[1], [Rectangle((0, 0), 1, 1, color=colors[s], label=s) for s in found])
         make_drawable(axes[0].figure, [*segments.index, *bars.index])
-    return axes
+    return np.array(axes)
 
 
 # ---------------------------------------------------------------------- sizes
 
 
-def chart_axes(ax, width):
-    """Return the given axes, or those of a new figure of this width.
+@contextmanager
+def chart(wide="a", narrow="a", *, heights=(None, None), ratios=None, ax=None, **options):
+    """Draw a chart. On a screen, fonts and the width are those of rcParams by default.
 
-    Raises
+    Parameters
+    ----------
+    wide, narrow : str, mosaics of panels of a wide and of a narrow figure
+    heights : pair of float, their heights in inches for text of at most 10 points
+    ratios : sequence of float, heights of the rows, or of all of them but the last, optional
+    ax : matplotlib Axes, optional
+        Given axes of a single panel.
+    **options : of :meth:`.style.Target.from_options`
+
+    Yields
     ------
-    ValueError
-        If there are both axes and a width, or if the width is too small.
+    axes : list of matplotlib Axes
+    target : Target
     """
-    if ax is None:
-        return _panels(width, "a", "a", None, None)["a"]
-    if width is not None:
-        raise ValueError("width is that of a new figure; the given ax has a width of its own.")
-    return ax
+    target = Target.from_options(**options, ax=ax)
+    with drawn_with(target.of_chart, ax):
+        yield [ax] if ax else _panels(target, wide, narrow, *heights, ratios), target
 
 
-def _panels(width, wide, narrow, height_wide, height_narrow, ratios=None):
-    """Return the axes of a new figure by letter: one mosaic for wide figures, one for narrow ones.
-
-    `ratios` are those of the heights of the rows, or of all of them but the last.
-    """
-    width = plt.rcParams["figure.figsize"][0] if width is None else width
-    if not width >= _LEAST:
-        raise ValueError(f"width={width!r} is too small for a chart: {_LEAST} inches at least.")
-    mosaic = wide if width >= _WIDE else narrow
-    height = (height_wide if width >= _WIDE else height_narrow) or 1.5 + 0.3 * width
-    n_rows = mosaic.count("\n") + 1
+def _panels(target, wide, narrow, height_wide, height_narrow, ratios):
+    """Return the axes of a new figure; see :func:`chart`."""
+    width, unit = target.width or plt.rcParams["figure.figsize"][0], max(1.0, font_size() / 10)
+    is_wide = width >= _WIDE * unit
+    mosaic = wide if is_wide else narrow
+    usual = (height_wide if is_wide else height_narrow) or 1.5 + 0.3 * width / unit
+    height, n_rows = target.height or usual * unit, mosaic.count("\n") + 1
+    least = unit * _LEAST[0], unit * _LEAST[1] * n_rows
+    if width < least[0] or height < least[1]:
+        raise target.too_small("chart", *least)
     if n_rows == 1:
         ratios = None
     elif ratios is not None and len(ratios) < n_rows:
-        ratios = [*ratios, height - sum(ratios)]
-    options = {"figsize": (width, height), "dpi": _DPI, "layout": "constrained"}
+        ratios = [*ratios, usual - sum(ratios)]
+    options = {"figsize": (width, height), "dpi": target.dpi, "layout": "constrained"}
     figure, axes = plt.subplot_mosaic(mosaic, height_ratios=ratios, **options)
     for name in sorted(axes):  # `figure.axes` in the order of the letters
         figure.delaxes(axes[name])
         figure.add_axes(axes[name])
-    return {name: axes[name] for name in sorted(axes)}
+    return [axes[name] for name in sorted(axes)]
 
 
-def _head(figure, title):
+def write_head(figure, title):
     """Write the title of a figure in as many lines as it needs."""
     if title:
         text = figure.suptitle(title, x=0.01, ha="left", size=font_size(), parse_math=False)
@@ -219,10 +223,13 @@ def _head(figure, title):
 def _name_bars(ax, names):
     """Write a name beside each bar, from top to bottom."""
     most = 0.45 * ax.figure.get_size_inches()[0] * (ax.bbox.width / ax.figure.bbox.width) ** 0.5
-    texts = ["\n".join(name_lines(printable(str(name)), font_size(), most)) for name in names]
-    ax.set_yticks(range(len(texts)), texts)
-    for label in ax.get_yticklabels():
-        label.set(parse_math=False, linespacing=0.95)
+    label_bars(ax, [name_lines(printable(str(name)), font_size(), most) for name in names])
+
+
+def label_bars(ax, labels):
+    """Write the lines of a label beside each bar, from top to bottom, without horizontal grid."""
+    texts = [drawable("\n".join(lines)).text for lines in labels]
+    ax.set_yticks(range(len(texts)), texts, parse_math=False, linespacing=0.95)
     ax.set_ylim(len(texts) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
 
@@ -236,14 +243,8 @@ def lay_out(ax):
 
 def _wrap(text, most):
     """Break the lines of a text (artist) so that none is longer than `most` pixels."""
-    lines = [""]
-    for word in text.get_text().split():
-        text.set_text(f"{lines[-1]} {word}".strip())
-        box = text.get_window_extent()
-        if max(box.width, box.height) > most and lines[-1]:
-            lines.append(word)
-        else:
-            lines[-1] = text.get_text()
+    joined = " ".join(text.get_text().split())
+    lines = wrap(joined, text.get_fontsize(), most / text.get_figure(root=True).dpi)
     text.set_text("\n".join(lines))
 
 
@@ -338,8 +339,11 @@ def _room(axis):
 # ---------------------------------------------------------------------- names of lines
 
 
-def legend_below(ax, handles=None):
-    """Write a legend below the axes, in as many columns as fit; it is not clipped."""
+def legend_below(ax, handles=None, *, grows=False):
+    """Write a legend below the axes, in as many columns as fit; it is not clipped.
+
+    If it `grows`, the figure of single axes becomes higher. Otherwise, the axes become lower.
+    """
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
     if not handles:
         return
@@ -359,34 +363,43 @@ def legend_below(ax, handles=None):
         legend_box = legend.get_window_extent()
         if legend_box.width <= box.width:
             break
-    if ax.figure.axes == [ax] and ax.figure.get_layout_engine() is not None:
+    if grows and ax.figure.axes == [ax] and ax.figure.get_layout_engine() is not None:
         width, height = ax.figure.get_size_inches()
         ax.figure.set_size_inches(width, height + legend_box.height / ax.figure.dpi)
     lay_out(ax)
 
 
-def label_lines(ax, lines):
+def label_lines(ax, lines, *, grows=False):
     """Write the name of each line right of its last point, and those of single points in a legend.
 
     The x axis is extended so that the names fit. The legend, which is below the axes, also
-    has the names of lines for which there is no place.
+    has the names of lines for which there is no place. See :func:`legend_below` for `grows`.
     """
     lasts = {line: line.get_xydata()[~np.isnan(line.get_ydata())] for line in lines}
     lasts = {line: points[-1:] for line, points in lasts.items() if len(points) > 1}
     lasts = dict(sorted(lasts.items(), key=lambda item: item[1][0, 1]))
-    texts = [write_text(ax, line.get_label(), line.get_color()) for line in lasts]
-    ends, left = list(lasts.values()), range(len(texts))
-    if _make_room(ax, texts, ends):
-        left = place_texts(ax, texts, ends, spread=True)
-    for i in left:
-        texts[i].remove()
-    named = [line for i, line in enumerate(lasts) if i not in left]
-    legend_below(ax, [line for line in lines if line not in named])
+    named = {line: write_text(ax, line.get_label(), line.get_color()) for line in lasts}
+    if not _make_room(ax, list(named.values()), list(lasts.values())):
+        while named:
+            named.popitem()[1].remove()
+    has_legend = False
+    while True:
+        ends = [lasts[line] for line in named]
+        left = [list(named)[i] for i in place_texts(ax, list(named.values()), ends, spread=True)]
+        for line in left:
+            named.pop(line).remove()
+        if has_legend and not left:
+            break
+        legend_below(ax, [line for line in lines if line not in named], grows=grows)
+        has_legend = True  # above it, the axes may be lower: names move
 
 
 def write_text(ax, text, color):
-    """Return a text, which :func:`place_texts` moves to its place: matplotlib Annotation."""
-    style = {"color": color, "parse_math": False, "annotation_clip": False}
+    """Return a text, which :func:`place_texts` moves to its place: matplotlib Annotation.
+
+    It can also be read on a shade.
+    """
+    style = {"color": ink(color, 1.2 * TEXT), "parse_math": False, "annotation_clip": False}
     found = drawable(text)
     note = ax.annotate(found.text, (0, 0), (0, 0), textcoords="offset points", **style)
     note.set_fontfamily([*note.get_fontfamily(), *found.families])
@@ -396,7 +409,7 @@ def write_text(ax, text, color):
 def note_above(ax, x, text, side="center"):
     """Write a text above the axes: matplotlib Annotation."""
     style = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points", "va": "bottom"}
-    style |= {"ha": side, "color": "0.35", "parse_math": False}
+    style |= {"ha": side, "parse_math": False}
     return ax.annotate(text, (x, 1.0), (0, 2), **style)
 
 
@@ -451,10 +464,11 @@ def place_texts(ax, texts, ends, spread=False):
     return left
 
 
-def place_or_drop(ax, texts, ends):
-    """Do the same as :func:`place_texts`, and remove texts that have no place."""
-    for i in place_texts(ax, texts, ends):
-        texts[i].remove()
+def write_notes(ax, texts, ends, color="0.3"):
+    """Write texts beside their points as far as there is place; see :func:`place_texts`."""
+    notes = [write_text(ax, text, color) for text in texts]
+    for i in place_texts(ax, notes, ends):
+        notes[i].remove()
 
 
 def _corners(point, size, pixels, spread):

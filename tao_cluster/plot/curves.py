@@ -12,23 +12,13 @@ from ..inspection.palette import method_look, series_looks
 from ..measures import weighted_average_explanation_size
 from ..optimize.choose import knee
 from ..tree import tree_of
-from .charts import (
-    STYLE,
-    chart_axes,
-    finish,
-    label_lines,
-    lay_out,
-    legend_below,
-    note_above,
-    pad,
-    place_or_drop,
-    write_text,
-)
+from .charts import chart, finish, label_lines, lay_out, legend_below, note_above, pad, write_notes
 from .split_view import number
-from .style import drawn_with
+from .style import ink
 
-_MARKER, _RING = 5, 3  # points: size of markers, and by how much a ring is larger than the last
-_NEAR = 3.5  # points between markers of which one would cover most of the other
+# In sizes of a marker: by how much a ring is larger than the last one, and the distance of markers
+# of which one would cover most of the other.
+_RING, _NEAR = 0.6, 0.7
 # What the free clustering of an objective is, if it is the default one.
 _FREE = {
     "kmeans": "k-means",
@@ -66,7 +56,7 @@ _MEASURES = {
 }
 
 
-def plot_path(models, *, ax=None, title=None, width=None):
+def plot_path(models, *, ax=None, title=None, **options):
     """Draw cost increase against number of parameters for the models of a regularization path.
 
     The knee, a compromise of cost and size that :func:`tao_cluster.knee` chooses, is marked. It
@@ -77,8 +67,9 @@ def plot_path(models, *, ax=None, title=None, width=None):
     models : list of fitted estimators, result of :func:`tao_cluster.tao_path`
     ax : matplotlib Axes, default a new figure
     title : str, optional
-    width : float, optional
-        Of a new figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
+    **options
+        style, width, height, figsize and font_size, as for :func:`plot_tree`. On a screen, the
+        default width and size of text are those of ``rcParams``.
 
     Returns
     -------
@@ -92,24 +83,23 @@ def plot_path(models, *, ax=None, title=None, width=None):
     >>> axes = plot_path(tao_path(load_iris().data, 3, random_state=0))
     """
     models = _model_list(models)
-    with drawn_with(STYLE):
-        ax = chart_axes(ax, width)
+    with chart(ax=ax, **options) as (axes, _):
+        (ax,) = axes
         x = [tree_of(model).n_parameters for model in models]
         points = np.column_stack([x, [model.cost_increase_ for model in models]])
         look = series_looks({"path": _title(models[0])})["path"]
-        ax.plot(*points.T, "-", marker=look.marker, color=look.color, markersize=4, linewidth=1)
+        ax.plot(*points.T, "-", marker=look.marker, color=ink(look.color))
         chosen, texts = [0, len(models) - 1], [_note(model) for model in models]
         if len(models) > 2:  # the knee first, because later notes give way
             best = knee(models)
             at = next(i for i, model in enumerate(models) if model is best)
-            ax.plot(*points[at], "o", markersize=9, fillstyle="none", color="C3")
+            ax.plot(*points[at], "o", markersize=9, fillstyle="none", color=ink("#D62728"))
             chosen = [at, *chosen]
             texts[at] = f"knee, {texts[at]}"
         _finish(ax, SIZE_NAMES["parameters"], title, cost_label(models))
         pad(ax, plt.rcParams["font.size"])  # also for notes
         chosen = list(dict.fromkeys(chosen))
-        notes = [write_text(ax, texts[i], "0.3") for i in chosen]
-        place_or_drop(ax, notes, [points[[i]] for i in chosen])
+        write_notes(ax, [texts[i] for i in chosen], [points[[i]] for i in chosen])
     return ax
 
 
@@ -145,7 +135,7 @@ def _note(model):
 
 
 def plot_tradeoff(
-    models, *, labels=None, size="parameters", X=None, ax=None, title=None, width=None
+    models, *, labels=None, size="parameters", X=None, ax=None, title=None, **options
 ):
     """Draw the cost increase of fitted estimators against the size of their trees.
 
@@ -164,8 +154,9 @@ def plot_tradeoff(
         Rows over which "explanation_size" is averaged; the other sizes do not need it.
     ax : matplotlib Axes, default a new figure
     title : str, optional
-    width : float, optional
-        Of a new figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
+    **options
+        style, width, height, figsize and font_size, as for :func:`plot_tree`. On a screen, the
+        default width and size of text are those of ``rcParams``.
 
     Returns
     -------
@@ -203,7 +194,7 @@ def plot_tradeoff(
         points.setdefault(label, []).append(place)
         methods.setdefault(label, _title(model))
     label = cost_label(models)
-    return plot_series(points, column, label, methods=methods, ax=ax, title=title, width=width)
+    return plot_series(points, column, label, methods=methods, ax=ax, title=title, **options)
 
 
 def _model_list(models):
@@ -247,7 +238,7 @@ def _string_parameters(model):
     return {key: value for key, value in parameters.items() if isinstance(value, str)}
 
 
-def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title=None, width=None):
+def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title=None, **options):
     """Draw cost against size, with the colour and the marker of the method of each series.
 
     The name of a line stands right of its last point. Those of single points are in a legend
@@ -266,7 +257,7 @@ def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title
         Lines to draw for some series instead of the straight lines between their points.
     ax : matplotlib Axes, default a new figure
     title : str, optional
-    width : float, inches, default that of ``rcParams["figure.figsize"]``
+    **options : of :func:`.charts.chart`
 
     Returns
     -------
@@ -274,46 +265,43 @@ def plot_series(points, size, cost, *, methods=None, curves=None, ax=None, title
     """
     curves = {} if curves is None else curves
     looks = series_looks(dict(zip(points, points, strict=True)) if methods is None else methods)
-    with drawn_with(STYLE):
-        ax, lines = chart_axes(ax, width), []
+    with chart(ax=ax, **options) as (axes, target):
+        (ax,), lines, ground = axes, [], plt.rcParams["axes.facecolor"]
+        marker_size = 1.25 * plt.rcParams["lines.markersize"]
         for i, (label, places) in enumerate(points.items()):
             color, marker, is_hollow = looks[label]
-            look = {"color": color, "linewidth": 1, "zorder": 3 - 0.01 * i}
-            style = {
-                "marker": marker,
-                "markersize": _MARKER,
-                "linestyle": "--" if is_hollow else "-",
-            }
-            style |= {"markerfacecolor": "white"} if is_hollow else {}
+            look = {"color": ink(color), "zorder": 3 - 0.01 * i}
+            style = {"marker": marker, "markersize": marker_size}
+            style |= {"linestyle": "--", "markerfacecolor": ground} if is_hollow else {}
             x, y, *errors = np.transpose(sorted(map(tuple, places)))
             if errors:
                 bars = [y - errors[0], y + errors[0], np.full(len(y), np.nan)]
                 ax.plot(np.repeat(x, 3), np.transpose(bars).ravel(), "-", **look)
             if label in curves:
-                ax.plot(*np.transpose(curves[label]), style["linestyle"], **look)
+                ax.plot(*np.transpose(curves[label]), "--" if is_hollow else "-", **look)
                 style["linestyle"] = "none"
             lines += ax.plot(x, y, label=brief(printable(str(label))), **look | style)
         _finish(ax, SIZE_NAMES[size], title, cost)
-        _nest(ax, lines)
-        label_lines(ax, lines)
+        _nest(ax, lines, marker_size)
+        label_lines(ax, lines, grows=target.height is None)
     return ax
 
 
-def _nest(ax, lines):
+def _nest(ax, lines, size):
     """Draw markers that earlier ones would cover as rings around them, which do not hide them."""
     above, look = np.empty((0, 2)), {"markerfacecolor": "none", "linestyle": "none"}
     for line in lines:
         own = ax.transData.transform(line.get_xydata()) * 72 / ax.figure.dpi
-        n_above = np.sum(np.abs(own[:, None] - above).max(axis=2) < _NEAR, axis=1)
+        n_above = np.sum(np.abs(own[:, None] - above).max(axis=2) < _NEAR * size, axis=1)
         line.set_markevery(np.flatnonzero(n_above == 0).tolist())
         look |= {"color": line.get_color(), "marker": line.get_marker()}
         for n in np.unique(n_above[n_above > 0]):
-            ax.plot(*line.get_xydata()[n_above == n].T, markersize=_MARKER + _RING * n, **look)
+            ax.plot(*line.get_xydata()[n_above == n].T, markersize=size * (1 + _RING * n), **look)
         above = np.vstack([above, own])
-    pad(ax, max(line.get_markersize() for line in ax.lines) - _MARKER)
+    pad(ax, max(line.get_markersize() for line in ax.lines) - size)
 
 
-def plot_history(model, *, ax=None, title=None, width=None):
+def plot_history(model, *, ax=None, title=None, **options):
     """Draw the cost increase of the trees that a fit evaluated, one line per stage.
 
     The dashed line is the cost increase of the resulting tree. A hollow point is a tree that was
@@ -329,8 +317,9 @@ def plot_history(model, *, ax=None, title=None, width=None):
     model : fitted TAOClustering
     ax : matplotlib Axes, default a new figure
     title : str, optional
-    width : float, optional
-        Of a new figure, in inches. Default: that of ``rcParams["figure.figsize"]``.
+    **options
+        style, width, height, figsize and font_size, as for :func:`plot_tree`. On a screen, the
+        default width and size of text are those of ``rcParams``.
 
     Returns
     -------
@@ -364,23 +353,23 @@ def plot_history(model, *, ax=None, title=None, width=None):
     y = np.array([record["cost_increase"] for record in records])
     is_kept = np.array([bool(record["kept"]) for record in records])
     stages = np.array([_stage_name(record) for record in records])
-    with drawn_with(STYLE):
-        ax = chart_axes(ax, width)
+    with chart(ax=ax, **options) as (axes, target):
+        (ax,), ground = axes, plt.rcParams["axes.facecolor"]
         for name in dict.fromkeys(stages.tolist()):
             at = stages == name
             stage = records[int(np.argmax(at))]["stage"]
-            look = {"color": _stage(stage)[1], "markersize": 4, "linewidth": 1}
+            look = {"color": ink(_stage(stage)[1])}
             line = "none" if stage == "start" else "-"
             # A missing value where another stage interrupts this one also interrupts the line.
             ax.plot(x, np.where(at, y, np.nan), "o", linestyle=line, label=name, **look)
             hollow = at & ~is_kept
-            ax.plot(x[hollow], y[hollow], "o", markerfacecolor="white", **look)
-        style = {"color": "0.3", "linewidth": 1, "linestyle": "--"}
+            ax.plot(x[hollow], y[hollow], "o", markerfacecolor=ground, **look)
+        style = {"color": ink("0.3"), "linestyle": "--"}
         result = round(float(model.cost_increase_), 2) + 0.0  # no negative zero
         label = f"result: {number(result, '.2f')} %"
         ax.axhline(model.cost_increase_, label=label, **style)
         if not is_kept.all():
-            ax.plot([], [], "o", color="0.5", markersize=4, fillstyle="none", label="not kept")
+            ax.plot([], [], "o", color=ink("0.5"), fillstyle="none", label="not kept")
         x_label = r"penalty $\mu$" if along_mu else "number of the tree"
         ax.set(xlabel=x_label, ylabel=cost_label([model]))
         ax.set_title(title or "", loc="left")
@@ -389,7 +378,7 @@ def plot_history(model, *, ax=None, title=None, width=None):
         finish(ax, whole=not along_mu, costs=True)
         if not along_mu:
             _mark_lambdas(ax, np.array([record["lambda"] for record in records], dtype=float))
-        legend_below(ax)
+        legend_below(ax, grows=target.height is None)
     return ax
 
 
@@ -402,7 +391,7 @@ def _mark_lambdas(ax, lambdas):
     name = "\u03bb = "
     for start, left, right in zip(starts, edges, edges[1:], strict=False):
         if start:
-            ax.axvline(left, color="0.75", linewidth=0.8, linestyle=":", zorder=1)
+            ax.axvline(left, color=ink("0.75"), linestyle=":", zorder=1)
         if ax not in ax.figure.axes:  # a panel beside a tree, whose final size is unknown
             continue
         note = note_above(ax, (left + right) / 2, name + number_text(lambdas[start], 2))

@@ -13,20 +13,19 @@ from .._utils.matrices import spaced_rows
 from ..columns.names import Abbreviation, Indicator, printable_lines
 from ..columns.view import shown
 from ..export.format import tested_name, value_text
-from ..inspection.palette import cluster_color, line_color
+from ..inspection.palette import cluster_color
 from ..inspection.rows import Rows
 from ..report import check_weight, report
 from ..tree import tree_of
-from . import style as typeface
 from .boxes import name_lines, text_width, wrap
+from .charts import legend_below, note_above
 from .histograms import SHADE, stacks_of
 from .split_view import SplitView, condition_lines
-from .style import STYLE, Target, drawable, drawn_with, make_drawable
+from .style import Target, drawable, drawn_with, font_size, ink, make_drawable, shade
 from .tree import abbreviation_of
 
 _SIZE, _PANEL = (6.4, 3.6), (2.9, 2.4)  # inches: a single picture, one picture of a grid
 _NARROW = 4.5  # inches; narrower grids have their legend below
-_DPI = 150
 _N_BINS = 30
 _MOST_POINTS = 3000  # rows that a scatter plot shows
 _MOST_TESTS = 60  # pictures in a grid
@@ -43,7 +42,9 @@ _GOLDEN = 0.6180339887  # multiples of it, modulo 1, spread evenly
 _JITTER = 0.3  # width over which the rows of a category are spread
 
 
-def plot_test(model, node, X, *, sample_weight=None, feature_names=None, ax=None, title=None):
+def plot_test(
+    model, node, X, *, sample_weight=None, feature_names=None, ax=None, title=None, **options
+):
     """Draw the rows of a node on both sides of its test, in the colours of their clusters.
 
     - A test of two features is a scatter plot of the two features with the line of the test.
@@ -66,9 +67,11 @@ def plot_test(model, node, X, *, sample_weight=None, feature_names=None, ax=None
     feature_names : sequence of str, optional
         Default: the names that the estimator was fitted with, or x0, x1, ...
     ax : matplotlib Axes, optional
-        Default: a new figure. The legend is drawn to the right of the axes.
+        Default: a new figure. The legend is to the right of the axes, or below narrow ones.
     title : str, optional
         Default: the number and the place of the node, its number of rows and its condition.
+    **options
+        style, width, height, figsize and font_size, as for :func:`plot_tree`.
 
     Returns
     -------
@@ -89,22 +92,23 @@ def plot_test(model, node, X, *, sample_weight=None, feature_names=None, ax=None
     """
     tests = _Tests.from_data(model, X, sample_weight, feature_names)
     view = tests.view(_check_node(tests.tree, node))
-    with drawn_with(STYLE):
+    target = Target.from_options(**options, ax=ax)
+    with drawn_with(target.parameters, ax):
+        width, height = target.width or _SIZE[0] * _unit(), target.height or _SIZE[1] * _unit()
+        is_narrow = ax is None and width < _NARROW * _unit()
         if ax is None:
-            _, ax = plt.subplots(figsize=_SIZE, dpi=_DPI, layout="constrained")
-        handles = tests.handles([view])
-        n_columns = -(-len(handles) // _MOST_ENTRIES)
-        ax.legend(
-            handles=handles,
-            loc="upper left",
-            bbox_to_anchor=(1.01, 1.0),
-            frameon=False,
-            ncols=n_columns,
-        )
-        _draw(ax, view, title)
+            _, ax = plt.subplots(figsize=(width, height), dpi=target.dpi, layout="constrained")
+        width -= (0.6 if is_narrow else 2.2) * _unit()
+        _draw(ax, view, title, width)
         if view.abbreviate.note:
-            lines = wrap(f"({view.abbreviate.note})", typeface.font_size(), _SIZE[0] - 2.2)
+            lines = wrap(f"({view.abbreviate.note})", font_size(), width)
             ax.set_xlabel("\n".join([ax.get_xlabel(), *lines]), parse_math=False)
+        handles = tests.handles([view])
+        if is_narrow:
+            legend_below(ax, handles, grows=target.height is None)
+        else:
+            place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+            ax.legend(handles=handles, ncols=-(-len(handles) // _MOST_ENTRIES), **place)
         make_drawable(ax.figure)
     return ax
 
@@ -118,11 +122,7 @@ def plot_tests(
     feature_names=None,
     n_columns=None,
     title=None,
-    width=None,
-    height=None,
-    figsize=None,
-    font_size=None,
-    style="screen",
+    **options,
 ):
     """Draw all tests of a tree as a grid; each picture is one of :func:`plot_test`.
 
@@ -138,8 +138,8 @@ def plot_tests(
     title : str, optional
         First line of the title of the figure, instead of its general name. Further lines explain
         how to read the pictures on a screen; their figure always has them as `caption`.
-    width, height, figsize, font_size, style
-        Size of the figure and of its text, as for :func:`plot_tree`.
+    **options
+        style, width, height, figsize and font_size, as for :func:`plot_tree`.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def plot_tests(
             "them with nodes=[...]."
         )
     views = [tests.view(_check_node(tests.tree, node)) for node in chosen]
-    target = Target.from_options(style, width, height, figsize, font_size)
+    target = Target.from_options(**options)
     with drawn_with(target.parameters):
         size, n_columns, n_lines = _grid(target, n_columns, len(views))
         figure, axes = plt.subplots(
@@ -178,14 +178,14 @@ def plot_tests(
             ax.set_axis_off()
         handles = tests.handles(views, counted=False)
         texts = [line for handle in handles for line in handle.get_label().split("\n")]
-        widest = max(text_width(text, typeface.font_size()) for text in texts) + _KEY * _unit()
+        widest = max(text_width(text, font_size()) for text in texts) + _KEY * _unit()
         if target.width is not None and target.width < _NARROW * _unit():
             n_beside, left = max(1, int(size[0] / widest)), size[0]
             place = {"loc": "outside lower center", "columnspacing": 1.0}
         else:
             n_beside = -(-len(handles) // (_MOST_ENTRIES * n_lines))
             left, place = size[0] - n_beside * widest, {"loc": "outside right upper"}
-        figure.legend(handles=handles, ncols=n_beside, frameon=False, **place)
+        figure.legend(handles=handles, ncols=n_beside, **place)
         for ax, view in zip(axes, views, strict=False):
             _draw(ax, view, None, width=left / n_columns - 0.6 * _unit())
         note = tests.abbreviate.note
@@ -193,9 +193,9 @@ def plot_tests(
         known = _HEAD if len(chosen) == n_all else f"{len(chosen)} of the {n_all} tests of the tree"
         head = known if title is None else printable_lines(title)
         figure.caption = " ".join([_HOW_TO_READ, *([f"In names, {note}."] if note else [])])
-        texts = [head, figure.caption] if style == "screen" else [title and head]
-        lines = [x for text in texts if text for x in wrap(text, typeface.font_size(), left - 0.1)]
-        look = {"x": 0.01, "ha": "left", "fontsize": typeface.font_size(), "parse_math": False}
+        texts = [head, figure.caption] if target.style == "screen" else [title and head]
+        lines = [x for text in texts if text for x in wrap(text, font_size(), left - 0.1)]
+        look = {"x": 0.01, "ha": "left", "fontsize": font_size(), "parse_math": False}
         figure.suptitle("\n".join(lines), **look)
         make_drawable(figure)
     return axes[: len(views)]
@@ -203,7 +203,7 @@ def plot_tests(
 
 def _unit():
     """Return the size of the text relative to the usual one of a screen."""
-    return typeface.font_size() / 8
+    return font_size() / 8
 
 
 def _grid(target, n_columns, n_panels):
@@ -220,11 +220,8 @@ def _grid(target, n_columns, n_panels):
     n_lines = -(-n_panels // n_columns)
     height = target.height or (high + 0.1) * n_lines + 0.6 * _unit()
     if n_columns > most or height < _LEAST * high * n_lines:
-        raise ValueError(
-            f"{n_panels} tests cannot be read at this size with text of {typeface.font_size():g} "
-            f"points: a panel needs {_LEAST * wide:.1f} x {_LEAST * high:.1f} inches. Draw some of "
-            "them with nodes=[...], or give a larger size or a smaller font_size."
-        )
+        least = _LEAST * wide * n_columns + beside, _LEAST * high * n_lines
+        raise target.too_small("grid of tests", *least, further=" nodes=[...] draws some of them.")
     return (target.width, height), n_columns, n_lines
 
 
@@ -278,17 +275,19 @@ class _Tests:
         """Return the entries of a legend: the clusters of some nodes, the side, the threshold."""
         here = np.unique(np.concatenate([view.here() for view in views]))
         clusters, counts = np.unique(self.rows.clusters[here], return_counts=True)
+        outline = {"edgecolor": ink("0.35"), "linewidth": 0.5}
+        colors = [cluster_color(k, self.labels[k]) for k in clusters.tolist()]
         entries = [
-            Patch(color=cluster_color(k, self.labels[k]), label=self._label(k, n, counted))
-            for k, n in zip(clusters.tolist(), counts.tolist(), strict=True)
+            Patch(facecolor=color, label=self._label(k, n, counted), **outline)
+            for color, k, n in zip(colors, clusters.tolist(), counts.tolist(), strict=True)
         ]
-        entries.append(Patch(facecolor=SHADE, label="rows here go left"))
+        entries.append(Patch(facecolor=shade(SHADE), label="rows here go left"))
         if any(view.facts["levels"] is None for view in views):
-            entries.append(Line2D([], [], color="black", label="threshold"))
+            entries.append(Line2D([], [], color=ink("0.0"), label="threshold"))
         return entries
 
     def _label(self, cluster, n, counted):
-        name = "\n".join(name_lines(self.labels[cluster], typeface.font_size(), 1.6))
+        name = "\n".join(name_lines(self.labels[cluster], font_size(), 1.6))
         return f"{name}: {n} row{'s' if n != 1 else ''}" if counted else name
 
 
@@ -297,27 +296,28 @@ def _is_plane(view):
     return len(view.terms) == 2 and view.facts["levels"] is None
 
 
-def _draw(ax, view, title, width=_SIZE[0] - 2.2):
+def _draw(ax, view, title, width):
     """Draw a test into axes that are about `width` inches wide."""
     if _is_plane(view):
         _draw_plane(ax, view, width)
     else:
         _draw_histogram(ax, view, width)
     lines = _title_lines(view, width) if title is None else [printable_lines(title)]
-    ax.set_title("\n".join(lines), loc="left", fontsize=typeface.font_size(), parse_math=False)
+    look = {"loc": "left", "fontsize": font_size(), "parse_math": False}
+    ax.set_title("\n".join(lines), pad=4 + 1.3 * font_size() * len(ax.texts), **look)
 
 
 def _title_lines(view, width):
     """Return the place of a node, where its sides lead, its rows, and the condition of its test."""
     n, head = len(view.here()), f"node {view.node} ({view.place})"
-    ends = wrap(view.ends, typeface.font_size(), width)
+    ends = wrap(view.ends, font_size(), width)
     start = f"{n} row{'s' if n != 1 else ''}, left if "
     if view.written is not None:
         column, comparison = view.written
-        lines = condition_lines(f"{start}{column}", comparison, width, 3, typeface.font_size())
+        lines = condition_lines(f"{start}{column}", comparison, width, 3, font_size())
     elif _is_plane(view):
         end = f" ≤\N{NO-BREAK SPACE}{view.limit}"
-        lines = view.sum_lines(typeface.font_size(), width, start=start, end=end)
+        lines = view.sum_lines(font_size(), width, start=start, end=end)
     else:
         lines = [f"{start}sum ≤ {view.limit}"]
     return [head, *ends, *lines]
@@ -327,12 +327,14 @@ def _draw_histogram(ax, view, width):
     """Draw the stacked histogram of a test of one feature, of a sum, or of levels."""
     stacks = stacks_of(view, _N_BINS)
     low, high = stacks.edges[[0, -1]]
-    ax.axvspan(*stacks.left_range, color=SHADE, linewidth=0, zorder=0)
+    ax.axvspan(*stacks.left_range, color=shade(SHADE), linewidth=0, zorder=0)
     for cluster, base, top in stacks.steps():
         color = cluster_color(cluster, view.labels[cluster])
         ax.stairs(top, stacks.edges, baseline=base, fill=True, color=color, zorder=2)
+    outline = {"color": ink("0.35"), "linewidth": 0.5, "zorder": 2.5}
+    ax.stairs(stacks.heights.sum(axis=0), stacks.edges, **outline)
     threshold = next(x for x in stacks.left_range if low < x < high)
-    ax.axvline(threshold, color="black", linewidth=1.2, zorder=3)
+    ax.axvline(threshold, color=ink("0.0"), linewidth=1.2, zorder=3)
     ax.set_xlim(low, high)
     is_counted = view.rows.weight is None
     ax.set_ylabel("rows" if is_counted else "weight of the rows")
@@ -343,40 +345,19 @@ def _draw_histogram(ax, view, width):
         shown_names = [_tick_text(name, width / len(names)) for name in names]
         ax.set_xticks(places, shown_names, parse_math=False)
         (column, _) = view.written
-        ax.set_xlabel("\n".join(name_lines(column, typeface.font_size(), width)), parse_math=False)
+        ax.set_xlabel("\n".join(name_lines(column, font_size(), width)), parse_math=False)
         return
-    _mark_threshold(ax, view.limit, threshold)
+    note_above(ax, threshold, view.limit, "left" if threshold < (low + high) / 2 else "right")
     if len(view.terms) == 1:
         _label_axis(ax.xaxis, view, view.terms[0], width)
     else:
-        lines = view.sum_lines(typeface.font_size(), width, _MOST_TERMS, start="sum = ")
+        lines = view.sum_lines(font_size(), width, _MOST_TERMS, start="sum = ")
         ax.set_xlabel("\n".join(lines), parse_math=False)
 
 
 def _tick_text(name, width):
     """Return the name of a level on at most two lines, as it can be drawn."""
-    return drawable("\n".join(name_lines(name, typeface.font_size(), width))).text
-
-
-def _mark_threshold(ax, text, threshold):
-    """Write the value of the threshold above its line, on the side with more space."""
-    low, high = ax.get_xlim()
-    side = "left" if threshold < (low + high) / 2 else "right"
-    ax.annotate(
-        text,
-        (threshold, 1.0),
-        (3 if side == "left" else -3, -2),
-        xycoords=ax.get_xaxis_transform(),
-        textcoords="offset points",
-        ha=side,
-        va="top",
-        fontweight="bold",
-        fontsize=typeface.font_size(),
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8},
-        zorder=4,
-    )
-    bottom, top = ax.get_ylim()
-    ax.set_ylim(bottom, top + 0.12 * (top - bottom))  # above the bars
+    return drawable("\n".join(name_lines(name, font_size(), width))).text
 
 
 def _draw_plane(ax, view, width):
@@ -395,10 +376,11 @@ def _draw_plane(ax, view, width):
     sums = np.add.outer(weights[1] * np.array(limits[1]), weights[0] * np.array(limits[0]))
     signed = sums - view.threshold
     if signed.min() < 0 < signed.max():
-        ax.contourf(*limits, signed, levels=[signed.min() - 1.0, 0.0], colors=[SHADE], zorder=0)
-        ax.contour(*limits, signed, levels=[0.0], colors="black", linewidths=1.2, zorder=1.5)
-    colors = [line_color(cluster_color(k, view.labels[k])) for k in clusters]
-    look = {"s": 12, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.9, "zorder": 2}
+        side = {"levels": [signed.min() - 1.0, 0.0], "colors": [shade(SHADE)]}
+        ax.contourf(*limits, signed, **side, zorder=0)
+        ax.contour(*limits, signed, levels=[0.0], colors=[ink("0.0")], linewidths=1.2, zorder=1.5)
+    colors = [cluster_color(k, view.labels[k]) for k in clusters]
+    look = {"s": 12, "linewidths": 0.3, "edgecolors": [ink("0.35")], "zorder": 2}
     ax.scatter(*points.T, c=colors, **look)
     ax.grid(visible=False)
     for axis, term, length in ((ax.xaxis, terms[0], width), (ax.yaxis, terms[1], 2.2)):
@@ -417,10 +399,10 @@ def _limits(values):
 def _label_axis(axis, view, term, length):
     """Write the name of a feature beside its axis; dates and 0/1 features get fitting ticks."""
     name = term["name"]
-    label = name_lines(view.abbreviate(tested_name(name)), typeface.font_size(), length)
+    label = name_lines(view.abbreviate(tested_name(name)), font_size(), length)
     if isinstance(name, Indicator):
         axis.set_ticks([0.0, 1.0], ["no", "yes"])
-        label = name_lines(str(name), typeface.font_size(), length)
+        label = name_lines(str(name), font_size(), length)
     elif value_text(name, 0.0):
         axis.set_major_formatter(lambda x, _: value_text(name, x))
         axis.set_major_locator(MaxNLocator(3))

@@ -2,26 +2,26 @@
 
 import numpy as np
 
+from ..columns.names import MARK
 from ..columns.view import flat_steps, shown
 from ..export.format import more_text, percent_text
-from ..inspection.palette import cluster_color, text_color, tint
+from ..inspection.palette import cluster_color
 from ..inspection.rows import Rows, check_image_shape
 from ..inspection.values import Values
 from ..objectives.base import cluster_sums
 from ..report import check_weight, report
 from ..tree import tree_of
-from .boxes import Box, name_lines, text_width, wrap
+from .boxes import Box, is_cut, name_lines, text_width, wrap
 from .glyphs import Image
 from .leaves import short_name
 from .split_view import SplitView, condition_lines
-from .style import Target, drawn_with, make_drawable
-from .tree import abbreviation_of, inches_of, new_axes
+from .style import Target, drawn_with, inches_of, ink, make_drawable, new_axes
+from .tree import abbreviation_of
 
-_SCREEN = Target("screen", None, None, None)
 _MOST_TERMS = 2  # of a sum
-_STYLE = {"font.size": 8, "font.family": "sans-serif"}
-# In inches: width of the numbers of clusters (_SIDE), margin (_MARGIN), height of a line of text
-# (_LINE), least distance of two levels (_LEVEL), height that the costs have at least (_COSTS).
+# In inches of a picture with text of _SIZE points, which is magnified as a whole: width of the
+# numbers of clusters (_SIDE), margin (_MARGIN), height of a line of text (_LINE), least distance of
+# two levels (_LEVEL), height that the costs have at least if the picture may be high (_COSTS).
 _SIDE, _MARGIN, _LINE, _LEVEL, _COSTS = 0.95, 0.12, 0.13, 0.17, 2.6
 _SIZE, _GAP = 6.5, 0.1  # points; inches around boxes
 # In inches: least width of a cluster with columns, largest width of a test and of the picture.
@@ -33,7 +33,7 @@ _IMAGES = (
 )
 
 
-def plot_nested(trees, *, levels=None, width=None, ax=None, title=None, image_shape=None):
+def plot_nested(trees, *, levels=None, ax=None, title=None, image_shape=None, **options):
     """Draw nested clusterings as a dendrogram from the top.
 
     - A bar is the division of a cluster. It is as low as the cost that remains after it, where
@@ -51,13 +51,14 @@ def plot_nested(trees, *, levels=None, width=None, ax=None, title=None, image_sh
     trees : :class:`tao_cluster.NestedTrees`
     levels : sequence of int, optional
         The numbers of clusters whose lines are drawn. Default: all.
-    width : float, optional
-        Width of the picture in inches. Default: by the number of clusters, at most 14.
     ax : matplotlib Axes, optional
-        Default: a new figure. In smaller axes the text shrinks.
+        Default: a new figure. In smaller axes the text shrinks, unless it has a `font_size`.
     title : str, optional
     image_shape : (height, width), optional
         Draw rows and tests as images; height * width is the number of features.
+    **options
+        style, width, height, figsize and font_size, as for :func:`.tree.plot_tree`. On a screen,
+        the default width depends on the number of clusters, and the smallest text has 6.5 points.
 
     Returns
     -------
@@ -67,8 +68,8 @@ def plot_nested(trees, *, levels=None, width=None, ax=None, title=None, image_sh
     Raises
     ------
     ValueError
-        If `image_shape` does not fit the rows, or if a level is not from 1 to the number of
-        clusters.
+        If `image_shape` does not fit the rows, if a level is not from 1 to the number of clusters,
+        or if the texts do not fit the given size. The message has the size that suffices.
 
     Examples
     --------
@@ -80,14 +81,13 @@ def plot_nested(trees, *, levels=None, width=None, ax=None, title=None, image_sh
     >>> [text.get_text() for text in ax.texts if "≤" in text.get_text()][0]
     'petal length (cm) ≤ 2.4'
     """
-    k, has_images = trees.n_clusters, image_shape is not None
+    k = trees.n_clusters
     levels = list(range(1, k + 1) if levels is None else levels)
     if not set(levels) <= set(range(1, k + 1)):
         raise ValueError(f"levels must be numbers of clusters from 1 to {k}; got {levels}.")
-    slot = np.clip(9.0 / k, *((0.62, 0.8) if has_images else (0.8, 1.3)))
-    slot = min(slot, (_WIDEST - _SIDE) / k) if width is None else (width - _SIDE - _MARGIN) / k
-    with drawn_with(_STYLE):
-        return _Dendrogram(trees, float(slot), image_shape).draw(ax, levels, title)
+    target = Target.from_options(**options, ax=ax)
+    with drawn_with(target.parameters, ax, is_chart=False):
+        return _Dendrogram(trees, image_shape, title, target).draw(ax, levels)
 
 
 class _Dendrogram:
@@ -96,38 +96,88 @@ class _Dendrogram:
     Parameters
     ----------
     trees : NestedTrees
-    slot : float, inches, width of a cluster
     image_shape : (height, width), or None
+    title : str, or None
+    target : Target
     """
 
-    def __init__(self, trees, slot, image_shape):
-        self.trees, self.slot, k = trees, slot, trees.n_clusters
+    def __init__(self, trees, image_shape, title, target):
+        self.trees, self.target, k = trees, target, trees.n_clusters
+        self.scale = (target.font_size or _SIZE) / _SIZE
         X, weight, labels = trees._X, trees._further["sample_weight"], trees.labels[-1]
         view, names = shown(trees.model, None, X)
         self.tree = tree_of(view)
         facts = report(view, X, feature_names=names, sample_weight=weight)
-        clusters = [part["name"] for part in facts["clusters"]]
+        self.names = [part["name"] for part in facts["clusters"]]
         self.abbreviate = abbreviation_of(self.tree, names)
-        known = (clusters, self.abbreviate)
+        known = (self.names, self.abbreviate)
         mass = check_weight(weight, labels)
-        self.mass = np.bincount(labels, mass, k)
-        rows, self.image, columns = None, None, [[] for _ in range(k)]
-        if image_shape is not None:
+        self.mass, self.image_shape, rows = np.bincount(labels, mass, k), image_shape, None
+        if image_shape is None:
+            self.means = Values.from_rows(trees.model, view, X, names).means(labels, mass, k)
+        else:
             check_image_shape(image_shape, self.tree.n_features)
             rows = Rows.from_data(view, X, weight=mass)
-            self.image = Image(tuple(image_shape), min(slot - 0.1, 0.7))
             self.sums, self.limits = cluster_sums(rows.X, labels, mass, k), rows.limits
-        elif slot >= _LEAST_SLOT:
-            means = Values.from_rows(trees.model, view, X, names).means(labels, mass, k)
-            columns = [self._differences(means, c) for c in range(k)]
-        short = [name if slot > 1 else short_name(name) for name in clusters]
-        self.heads = [name_lines(name, _SIZE, 0.85 * slot - _GAP, 3) for name in short]
-        shares = [percent_text(share) for share in self.mass / self.mass.sum()]
-        self.ends = [[share, *lines] for share, lines in zip(shares, columns, strict=True)]
         nodes = [(i, facts["nodes"][i]) for i in trees.nodes.tolist()]
         self.views = [i >= 0 and SplitView(self.tree, i, rows, fact, *known) for i, fact in nodes]
         costs = [flat_steps(trees.cut(n))[-1][1].inertia_ for n in range(1, k + 1)]
         self.cost = np.array(costs) / (costs[0] or 1.0)
+        self.saved = (1 - self.cost) / ((1 - self.cost[-1]) or 1.0)
+        self._fit(title)
+
+    def _fit(self, title):
+        """Choose the width of a cluster, the columns below it and the height of the costs.
+
+        Raises
+        ------
+        ValueError
+            If the texts do not fit the size of the target.
+        """
+        k, target, scale = len(self.names), self.target, self.scale
+        usual = np.clip(9.0 / k, *((0.8, 1.3) if self.image_shape is None else (0.62, 0.8)))
+        given = min(usual, (_WIDEST - _SIDE) / k)
+        if target.width is not None:
+            given = (target.width / scale - _SIDE - _MARGIN) / k
+        slot, self.costs = max(given, 0.2), _COSTS if target.height is None else 0.0
+        while not self._lay_out(slot, 2) and slot < _MOST_WIDTH:  # wider tests are not drawn
+            slot += 0.05
+        # At least so wide that the notes have few lines.
+        self.width = max(_SIDE + k * slot + _MARGIN, 3.4 * (target.width is None))
+        notes = [_NOTE, _IMAGES if self.image else _COLUMNS]
+        notes += [f"In names, {self.abbreviate.note}."] if self.abbreviate.note else []
+        self.caption, room = " ".join(notes), self.width - 2 * _MARGIN
+        texts = [title, *(notes if target.style == "screen" else [])]
+        self.lines = [line for text in texts if text for line in wrap(text, 8, room)]
+        self.above = _LINE * 1.2 * len(self.lines) + 0.14 * bool(self.lines)
+        height = self.height if target.height is None else target.height / scale
+        if self.height > height:
+            self._lay_out(slot, 0)
+        if (target.width is not None and slot > given) or self.height > height:
+            raise target.too_small("dendrogram", scale * self.width, scale * self.height)
+        self.y += (height - self.height) * self.saved
+
+    @property
+    def height(self):
+        """Height of the drawing with its title, in inches."""
+        tall = max(len(a) + len(b) for a, b in zip(self.heads, self.ends, strict=True))
+        images = self.image.leaf_height if self.image else 0.0
+        return self.above + self.y[-1] + 0.6 + _LINE * tall + images
+
+    def _lay_out(self, slot, n_columns):
+        """Place everything, for a width of a cluster; return whether the texts fit."""
+        self.slot, self.image, k = slot, None, len(self.names)
+        columns = [[] for _ in range(k)]
+        if self.image_shape is not None:
+            self.image = Image(tuple(self.image_shape), min(slot - 0.1, 0.7 if n_columns else 0.4))
+        elif slot >= _LEAST_SLOT:
+            own = [self._differences(c, n_columns) for c in range(k)]
+            if all(text_width(line, _SIZE) <= slot - 0.08 for lines in own for line in lines):
+                columns = own
+        short = [name if slot > 1 else short_name(name) for name in self.names]
+        self.heads = [name_lines(name, _SIZE, 0.85 * slot - _GAP, 3) for name in short]
+        shares = [percent_text(share) for share in self.mass / self.mass.sum()]
+        self.ends = [[share, *lines] for share, lines in zip(shares, columns, strict=True)]
         self.x, self.pairs, self.bars, self.widths = self._across()
         self.tests = [
             [] if view and self.image else _test_lines(view, width)
@@ -136,14 +186,21 @@ class _Dendrogram:
         side = 0.0 if self.image is None else self.image.leaf_height
         self.heights = [max(side, _LINE * len(lines) + 0.05) for lines in self.tests]
         self.tops, self.y = self._along()
+        begins = MARK if self.abbreviate.prefix else ""  # the mark of short names is explained
+        fits = [text_width(share, _SIZE) <= slot - 0.08 for share in shares]
+        for lines, width in zip(self.tests, self.widths, strict=True):
+            fits += ["{" in line or text_width(line, _SIZE) <= width - 0.1 for line in lines]
+            fits += [not is_cut(line.lstrip(begins)) for line in lines]
+        return all(fits)
 
-    def _differences(self, means, c):
-        """Return the two columns in which a cluster differs most from all rows, two lines each."""
-        lines = []
-        for j in means.largest(means.deviations(c), 2):
+    def _differences(self, c, n_columns):
+        """Return lines about the columns in which a cluster differs most from all rows."""
+        means, lines = self.means, []
+        for j in means.largest(means.deviations(c), n_columns):
             name = self.abbreviate(means.features[j].label)
             lines += name_lines(name, _SIZE, self.slot - _GAP, 1)
-            lines.append(f"{means.text(j, means.mean[c, j])} ({means.text(j, means.overall[j])})")
+            both = f"{means.text(j, means.mean[c, j])} ({means.text(j, means.overall[j])})"
+            lines += wrap(both, _SIZE, self.slot - _GAP)
         return lines
 
     def _across(self):
@@ -174,34 +231,29 @@ class _Dendrogram:
         return x, pairs, bars[::-1], widths[::-1]
 
     def _along(self):
-        """Return where branches begin, of divided clusters and of the last ones, and the levels.
+        """Return the levels where branches begin, of divided clusters and of the last ones.
 
-        All are in inches below the top.
+        The second result is where the levels are, in inches below the top.
         """
-        y = _COSTS * (1 - self.cost) / ((1 - self.cost[-1]) or 1.0)
-        top, tops = np.zeros(len(self.x)), []
+        y = self.costs * self.saved
+        top, tops = np.zeros(len(self.x), dtype=int), []
         for i, pair in enumerate(self.pairs):
             tops.append(top[min(pair)])
-            y[i + 1] = max(y[i + 1], y[i] + _LEVEL, tops[-1] + self.heights[i] + 2 * _GAP)
-            top[pair] = y[i + 1]
+            y[i + 1] = max(y[i + 1], y[i] + _LEVEL, y[tops[-1]] + self.heights[i] + 2 * _GAP)
+            top[pair] = i + 1
         return [*tops, *top], y
 
     # ------------------------------------------------------------------ drawing
 
-    def draw(self, ax, levels, title):
+    def draw(self, ax, levels):
         """Draw everything into the given axes, or into a new figure."""
-        size = np.array([max(_SIDE + len(self.x) * self.slot + _MARGIN, 3.4), 0.0])
-        end = self.y[-1] + 0.3
-        tall = max(len(a) + len(b) for a, b in zip(self.heads, self.ends, strict=True))
-        size[1] = end + _LINE * tall + 0.3 + (self.image.leaf_height if self.image else 0.0)
-        notes = [title] if title else []
-        notes += [_NOTE, _IMAGES if self.image else _COLUMNS]
-        notes += [f"In names, {self.abbreviate.note}."] if self.abbreviate.note else []
-        lines = [line for note in notes for line in wrap(note, 8, size[0] - 2 * _MARGIN)]
+        size, end = np.array([self.width, self.height - self.above]), self.y[-1] + 0.3
         if ax is None:
-            above = _LINE * 1.2 * len(lines) + 0.14
-            ax = new_axes(size[0], size[1] + above, above, _SCREEN)
-        self.ax, self.scale = ax, min(1.0, *(inches_of(ax) / size))
+            inches = self.scale * np.array([self.width, self.height, self.above])
+            ax = new_axes(*inches, self.target)
+        elif self.target.font_size is None:
+            self.scale = min(1.0, *(inches_of(ax) / size))
+        self.ax = ax
         for level in levels:
             y = -self.y[level - 1] - 0.06
             self._draw_line([_MARGIN, size[0] - _MARGIN], [y, y], 0.6, "0.85", 0)
@@ -215,7 +267,8 @@ class _Dendrogram:
             self._draw_end(c, end)
         ax.set(xlim=(0, size[0]), ylim=(_MARGIN - size[1], _MARGIN), aspect="equal")
         ax.set_axis_off()
-        ax.set_title("\n".join(lines), fontsize=8 * self.scale, parse_math=False)
+        ax.set_title("\n".join(self.lines), fontsize=8 * self.scale, parse_math=False)
+        ax.caption = ax.figure.caption = self.caption
         make_drawable(ax)
         return ax
 
@@ -224,19 +277,19 @@ class _Dendrogram:
 
     def _draw_line(self, x, y, width, color, zorder):
         style = {"linewidth": width * self.scale, "solid_capstyle": "butt", "zorder": zorder}
-        self.ax.plot(x, y, color=color, **style)
+        self.ax.plot(x, y, color=ink(color), **style)
 
     def _draw_branch(self, level, c, x, top, bottom):
         """Draw the branch of cluster c of a level; return the clusters at its ends, as a mask."""
         members = self.trees.levels[level - 1] == c
         width = 0.8 + 8 * self.mass[members].sum() / self.mass.sum()
-        self._draw_line([x, x], [-top, -bottom], width, tint(cluster_color(c), 0.75), 1)
+        self._draw_line([x, x], [-top, -bottom], width, cluster_color(c), 1)
         return members
 
     def _draw_division(self, i):
         """Draw the branch of a cluster that is divided, its test, and the bar below it."""
         y, bar, lines, height = self.y[i + 1], self.bars[i], self.tests[i], self.heights[i]
-        members = self._draw_branch(i + 1, min(self.pairs[i]), bar.mean(), self.tops[i], y)
+        members = self._draw_branch(i + 1, min(self.pairs[i]), bar.mean(), self.y[self.tops[i]], y)
         self._draw_line(bar, [-y, -y], 1.2, "0.3", 2)
         longest = max((text_width(line, _SIZE) for line in lines), default=0)
         width = min(longest + 0.2, self.widths[i])
@@ -250,9 +303,9 @@ class _Dendrogram:
                 self.image.draw_weights(self.ax, box, self.views[i])
                 return
         else:
-            box.frame(self.ax, rounded=True, fill="white", color="0.6", zorder=2.5)
+            box.frame(self.ax, rounded=True, fill="1.0", color="0.6", zorder=2.5)
         for line, place in zip(lines, box.part(margin=0.05).lines(len(lines), _LINE), strict=True):
-            place.write(self.ax, line, _SIZE)
+            place.write(self.ax, line, _SIZE, may_cut="{" in line)
 
     def _draw_mean(self, box, members):
         mean = self.sums[members].sum(axis=0) / (self.mass[members].sum() or 1.0)
@@ -260,19 +313,19 @@ class _Dendrogram:
 
     def _draw_end(self, c, top):
         """Draw a cluster: its mean as an image, its name on its colour, its share and columns."""
-        x, k, width, ink = self.x[c], len(self.x), self.slot - 0.08, text_color(cluster_color(c))
-        members = self._draw_branch(k, c, x, self.tops[k - 1 + c], top)
+        x, k, width, color = self.x[c], len(self.x), self.slot - 0.08, cluster_color(c)
+        members = self._draw_branch(k, c, x, self.y[self.tops[k - 1 + c]], top)
         if self.image:
             side, height = self.image.width, self.image.leaf_height
             self._draw_mean(self._box(x - side / 2, -top, side, height), members)
             top += height + 0.05
         box = self._box(x - width / 2, -top, width, 0.06 + _LINE * len(self.heads[c]))
-        box.frame(self.ax, rounded=True, fill=cluster_color(c), color="none")
+        box.frame(self.ax, rounded=True, fill=color, color="none")
         for line, place in zip(self.heads[c], box.lines(len(self.heads[c]), _LINE), strict=True):
-            place.write(self.ax, line, _SIZE, color=ink, fontweight="bold")
+            place.write(self.ax, line, _SIZE, color="0.0", on=color, fontweight="bold")
         for j, line in enumerate(self.ends[c]):
             place = self._box(box.left, box.bottom - 0.04 - j * _LINE, width, _LINE)
-            place.write(self.ax, line, _SIZE, color="0.15" if j % 2 else "0.4")
+            place.write(self.ax, line, _SIZE, color="0.4" if j else "0.15", may_cut=False)
 
 
 def _test_lines(view, width):

@@ -8,12 +8,13 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from ..columns.names import levels_of, levels_text, printable
 from ..export.format import more_text
-from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, line_color
+from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
 from .boxes import BARE, FULL, LINE, Sizes, name_lines, text_width, word_width
 from .histograms import Projection
 from .split_view import condition_lines, weight_text
+from .style import ink
 
 # A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
 SCREEN = Sizes()
@@ -23,7 +24,8 @@ _MARGINS = 0.06  # sum of the left and right margins of a condition, inches
 _MOST_LINES = 5  # maximum number of lines of a condition
 _NAME_SIZE, _NAME_WIDTH = 6.5, 1.02  # of a name beside a bar: size in points, width in inches
 _NUMBER_SIZE, _HALF = 5.6, 0.35  # of a bar: size of its number in points, longest bar in inches
-_USUAL_COMPARISON = "≥ \N{MINUS SIGN}0.00000"  # its width stands for those of all numbers
+# Their widths stand for those of all numbers.
+_USUAL_COMPARISON, _USUAL_WEIGHT = "≥ \N{MINUS SIGN}0.00000", "\N{MINUS SIGN}0.000"
 # In inches: width of the bars of a leaf, of the largest boxes of tables, and of a shortened name at
 # a leaf that can be read.
 _LEAF_BAR, _WIDEST, _LEAST_NAME = 0.3, 2.05, 0.8
@@ -44,8 +46,10 @@ class Glyph(Protocol):
     ----------
     width : float
         Width of the boxes in inches.
-    test_height, leaf_height : float
-        Heights of the boxes of tests and leaves in inches.
+    test_height : float, or float array of shape (n_nodes,)
+        Heights of the boxes of tests in inches.
+    leaf_height : float
+        Height of the boxes of leaves in inches.
     convention, leaf_convention : tuple of str
         Phrases for the legend that explain how to read tests and leaves.
     counted : str, optional
@@ -53,7 +57,7 @@ class Glyph(Protocol):
     """
 
     width: float
-    test_height: float
+    test_height: Any
     leaf_height: float
     convention: tuple[str, ...]
     leaf_convention: tuple[str, ...]
@@ -221,15 +225,9 @@ class Image:
         scale = min(box.width / width, box.height / height)
         width, height = width * scale, height * scale
         place = box.at(box.x - width / 2, box.y + height / 2, width, height)
-        ax.imshow(
-            np.reshape(values, self.shape),
-            cmap=cmap,
-            vmin=low,
-            vmax=high,
-            extent=(place.left, place.right, place.bottom, place.top),
-            interpolation="nearest",
-            **{"zorder": 2, **style},
-        )
+        style = {"interpolation": "nearest", "zorder": 2, **style}
+        style["extent"] = (place.left, place.right, place.bottom, place.top)
+        ax.imshow(np.reshape(values, self.shape), cmap=cmap, vmin=low, vmax=high, **style)
         return place
 
     def _draw_scale(self, ax, box, limit):
@@ -291,7 +289,7 @@ class Words:
 
     def draw_test(self, ax, box, split):
         """Draw the words of a decision node and its threshold."""
-        box.frame(ax, rounded=True, fill="white")
+        box.frame(ax, rounded=True, fill="1.0")
         indices, _, effects = split.largest(self.n_words)
         order = np.lexsort((-np.abs(effects), effects < 0))
         indices, effects = indices[order], effects[order]
@@ -339,16 +337,14 @@ class Bars:
         Number of lines of the name of a feature at tests.
     is_wrapped : bool, default=False
         Whether the name of a feature at a leaf has a line of its own above its means.
-    has_more : bool, default=False
-        Whether some test has more features than bars.
     has_line : bool, default=False
-        Whether they are counted in a line of their own above the threshold.
+        Whether further features are counted in a line of their own above the threshold.
     leaf_limit : float, default=0.0
         Difference in standard deviations of the longest bar of a leaf; 0 if leaves have no bars.
-    has_numbers : bool, default=True
-        Whether weights are written beside the bars.
     has_sums : bool, default=True
         Whether some test is a sum of several features.
+    n_listed : int array of shape (n_nodes,), optional
+        Number of terms of each test that are written with their weights, instead of drawn as bars.
     """
 
     feature_names: list[str]
@@ -358,11 +354,10 @@ class Bars:
     n_lines: int = 1
     n_name_lines: int = 1
     is_wrapped: bool = False
-    has_more: bool = False
     has_line: bool = False
     leaf_limit: float = 0.0
-    has_numbers: bool = True
     has_sums: bool = True
+    n_listed: Any = None
 
     @classmethod
     def from_tree(cls, tree, feature_names, rows=None, sizes=SCREEN):
@@ -379,7 +374,6 @@ class Bars:
         ]
         size = max(_NAME_SIZE, sizes.smallest)
         tested = [feature_names[j] for j in tree.used_features]
-        n_name_lines = 1 + any(text_width(name, size) > _NAME_WIDTH for name in tested)
         names = [*tested, *(each.name for each in found)]
         lines = [line for name in names for line in name_lines(name, size, _NAME_WIDTH)]
         widest = max((text_width(line, size) for line in lines), default=0.0) + 0.92
@@ -387,35 +381,35 @@ class Bars:
         limit = max((abs(each.deviation) for each in found), default=0.0)
         limit = limit if n_leaf_bars > 1 and limit > 1e-9 else 0.0
         numbers = [text_width(each.text, size) + _LEAF_BAR * (limit > 0) for each in found]
-        full = [text_width(each.name, size) + n for each, n in zip(found, numbers, strict=True)]
-        wanted = max([widest, *(min(0.25 + part, _WIDEST) for part in full)])
+        pairs = [(text_width(each.name, size), n) for each, n in zip(found, numbers, strict=True)]
+        wanted = max([widest, *(min(0.25 + name + n, _WIDEST) for name, n in pairs)])
         single = [i for i in tree.decision_nodes if n_terms[i] == 1 and i not in sets]
         written = [_written_set(found, feature_names) for found in sets.values()]
         written += [(feature_names[tree.split(i)[0][0]], _USUAL_COMPARISON) for i in single]
-        # Words of the usual length are not broken, however small the boxes are.
+        # Words of the usual length are not broken, nor numbers, however small the boxes are.
         word = max((word_width(column, size) for column, _ in written), default=0.0)
         width = sizes.box * float(np.clip(wanted, 1.2, _WIDEST))
-        width = max(width, min(word, _LEAST_NAME) + _MARGINS + 0.01)
-        least = [
-            min(text_width(each.name, size), _LEAST_NAME) + n
-            for each, n in zip(found, numbers, strict=True)
-        ]
-        is_wrapped = max(least, default=0.0) > width - 0.2
+        both = max([0.0, *numbers]) * max(_NUMBER_SIZE, sizes.smallest) / size + 0.1
+        width = max(width, min(word, _LEAST_NAME) + _MARGINS + 0.01, both)
+        least = max((min(name, _LEAST_NAME) + n for name, n in pairs), default=0.0)
+        is_wrapped = least > width - 0.2
         n_leaf_bars = min(n_leaf_bars, 2) if is_wrapped else n_leaf_bars
         most = _MOST_LINES if is_full else 3
         texts = [condition_lines(*pair, width - _MARGINS, most, size) for pair in written]
         n_lines = max(map(len, texts), default=1)
-        shape = (n_bars, n_leaf_bars, width, n_lines, n_name_lines if is_full else 1)
-        more = (bool(n_terms.max() > n_bars), _has_line(n_terms.max() - n_bars, width, sizes))
-        has_sums = bool(n_terms.max() > 1)
-        return cls(feature_names, *shape, is_wrapped, *more, limit, is_full, has_sums)
+        start, beside = ("", _NAME_WIDTH) if is_full else (f"{_USUAL_WEIGHT} ", width - 0.12)
+        n_name_lines = 1 + any(text_width(start + name, size) > beside for name in tested)
+        shape = (n_bars, n_leaf_bars, width, n_lines, n_name_lines, is_wrapped)
+        has_line = _has_line(n_terms.max() - n_bars, width, sizes)
+        listed = None if is_full else np.minimum(n_terms, n_bars)
+        return cls(feature_names, *shape, has_line, limit, bool(n_terms.max() > 1), listed)
 
     @property
     def convention(self):
         """Phrases for the legend that explain the bars and the condition of a test."""
         bars = ("red bars push right, blue bars left: weight * standard deviation",)
-        if self.n_bars == 1 and self.has_more:
-            bars = ("tests show their largest feature: red pushes right, blue left",)
+        if self.n_listed is not None:
+            bars = ("red weights push right, blue weights left; the largest effects are first",)
         bars = bars if self.has_sums else ()
         return (*bars, _CONDITION)
 
@@ -429,10 +423,10 @@ class Bars:
     @property
     def test_height(self):
         """Height in inches of the box of a test: its bars and, if several, its threshold."""
-        n_more = 1 + self.has_line
-        bars = self.n_bars * _BAR_HEIGHTS[self.n_name_lines] + n_more * LINE
-        around = 0.13 if self.has_numbers else 0.08
-        return max(bars if self.has_sums else LINE, self.n_lines * LINE) + around
+        n_bars = self.n_bars if self.n_listed is None else self.n_listed
+        bars = n_bars * _BAR_HEIGHTS[self.n_name_lines] + (1 + self.has_line) * LINE
+        bars = bars if self.has_sums else LINE
+        return np.maximum(bars, self.n_lines * LINE) + (0.13 if self.n_listed is None else 0.08)
 
     @property
     def leaf_height(self):
@@ -441,7 +435,7 @@ class Bars:
 
     def draw_test(self, ax, box, split):
         """Draw the weights and the threshold of a decision node."""
-        box.frame(ax, rounded=True, fill="white")
+        box.frame(ax, rounded=True, fill="1.0")
         if split.written is not None:
             size = max(_NAME_SIZE, box.smallest)
             lines = condition_lines(*split.written, box.width - _MARGINS, self.n_lines, size)
@@ -455,23 +449,22 @@ class Bars:
                 part.part(margin=_MARGINS / 2).write(ax, name, size, kept=kept)
             return
         indices, weights, effects = split.largest(self.n_bars)
-        largest = np.abs(effects).max(initial=0) or 1.0
         place = box.part(height=box.height - (1 + self.has_line) * LINE - 0.03)
+        largest = np.abs(effects).max(initial=0) or 1.0
         lines = place.lines(len(indices), _BAR_HEIGHTS[self.n_name_lines])
-        half = _HALF if self.has_numbers else 0.15 * box.width
         for j, weight, value, line in zip(indices, weights, effects, lines, strict=True):
-            zero, side = line.right - half - 0.05, -1 if value > 0 else 1
-            color = POSITIVE if value > 0 else NEGATIVE
-            if self.n_bars == 1 and self.has_more:  # a single bar would always be the longest
-                line.part(margin=0.05).write(ax, self.feature_names[j], _NAME_SIZE, color=color)
+            name, color = self.feature_names[j], POSITIVE if value > 0 else NEGATIVE
+            text = weight_text(weight, _NUMBER_SIZE, _HALF - 0.03)
+            if self.n_listed is not None:
+                _write_name(ax, line, f"{text} {name}", line.width - 0.12, color)
                 continue
-            _write_name(ax, line, self.feature_names[j], zero - half - 0.11 - line.left)
-            line.bar(ax, zero, half * value / largest, 0.085, color, zorder=4)
-            if self.has_numbers:  # on the other side of the zero line than the bar
-                style = {"x": zero + side * 0.03, "ha": "right" if value > 0 else "left"}
-                style |= {"max_width": half - 0.03, "may_cut": False, "color": "0.4"}
-                text = weight_text(weight, _NUMBER_SIZE, half - 0.03)
-                line.write(ax, text, _NUMBER_SIZE, **style)
+            zero, side = line.right - _HALF - 0.05, -1 if value > 0 else 1
+            _write_name(ax, line, name, zero - _HALF - 0.11 - line.left)
+            line.bar(ax, zero, _HALF * value / largest, 0.085, ink(color), zorder=4)
+            # The weight is on the other side of the zero line than the bar.
+            style = {"x": zero + side * 0.03, "ha": "right" if value > 0 else "left"}
+            style |= {"max_width": _HALF - 0.03, "may_cut": False, "color": "0.4"}
+            line.write(ax, text, _NUMBER_SIZE, **style)
             _draw_zero(ax, line, zero)
         n_more, counted = len(split.terms) - len(indices), "feature" if self.has_line else None
         _write_threshold(ax, box, "sum" if split.terms else "0", split, n_more, counted)
@@ -486,32 +479,31 @@ class Bars:
             if self.leaf_limit:
                 zero = last.right - wide / 2 + 0.03
                 bar = (wide / 2 - 0.03) * each.deviation / self.leaf_limit
-                last.bar(ax, zero, bar, 0.075, line_color(leaf.color), zorder=4)
+                last.bar(ax, zero, bar, 0.075, ink(leaf.color), zorder=4)
                 _draw_zero(ax, last, zero)
             style = {"x": last.right - wide, "ha": "right", "max_width": last.width - wide}
             last.write(ax, each.text, _NUMBER_SIZE, color="0.3", may_cut=False, **style)
             numbers = text_width(each.text, max(_NUMBER_SIZE, box.smallest)) + wide + 0.05
             name = line.part(height=LINE)
-            _write_name(
-                ax, name, each.name, name.width - (0.1 if self.is_wrapped else numbers + 0.1)
-            )
+            rest = name.width - 0.1 - (0.0 if self.is_wrapped else numbers)
+            _write_name(ax, name, each.name, rest)
         return box
 
 
 def _draw_zero(ax, line, zero):
     """Draw the zero line of a bar."""
-    style = {"color": "0.35", "linewidth": 0.6 * line.scale, "zorder": 4}
+    style = {"color": ink("0.35"), "linewidth": 0.6 * line.scale, "zorder": 4}
     ax.plot([zero, zero], [line.top, line.bottom], **style)
 
 
-def _write_name(ax, box, name, max_width):
+def _write_name(ax, box, name, max_width, color="0.15"):
     """Write the name of a feature at the left, on two lines if the box is high enough."""
     size, lines = max(_NAME_SIZE, box.smallest), [name]
     if box.height > LINE and text_width(name, size) > max_width:
         lines = name_lines(name, size, max_width)
     for text, line in zip(lines, box.lines(len(lines), 0.7 * LINE), strict=True):
         place = {"x": box.left + 0.06, "ha": "left", "max_width": max_width}
-        line.write(ax, text, _NAME_SIZE, **place)
+        line.write(ax, text, _NAME_SIZE, color=color, **place)
 
 
 def _written_set(found, feature_names):

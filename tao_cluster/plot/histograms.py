@@ -14,11 +14,12 @@ from ..export.format import value_text
 from ..inspection.palette import cluster_color
 from .boxes import LINE, fit, text_width
 from .split_view import condition_lines, number
+from .style import ink, shade
 
 _N_LINES, _TEXT_SIZE = 2, 6.3  # of the text below a histogram: lines, size in points
 _NARROW = 60  # integers with at most this range get bins of width 1, if there are enough bins
 _MOST_LEVELS = 6  # levels that get their own bar
-SHADE = "0.9"  # grey behind the rows that go left
+SHADE = "0.9"  # grey on white, behind the rows that go left
 
 
 class Stacks(NamedTuple):
@@ -154,7 +155,7 @@ class Projection:
 
     def draw_test(self, ax, box, split):
         """Draw the histogram, its axis with the threshold, and the features."""
-        box.frame(ax, rounded=True, fill="white")
+        box.frame(ax, rounded=True, fill="1.0")
         text_height = _N_LINES * 0.8 * LINE
         below = text_height + LINE + 0.06
         plot = box.part(0.05, box.height - 0.05 - below, margin=0.08)
@@ -183,7 +184,7 @@ def _draw_stacks(ax, box, stacks, labels):
     low, high = stacks.edges[[0, -1]]
     scale = box.width / (high - low)
     start, end = (box.left + (x - low) * scale for x in stacks.left_range)
-    box.bar(ax, start, end - start, box.height, SHADE, zorder=3.2)
+    box.bar(ax, start, end - start, box.height, shade(SHADE), zorder=3.2)
     unit = 0.97 * box.height / (stacks.heights.sum(axis=0).max(initial=0) or 1)
     places = box.left + (stacks.edges - low) * scale
     for cluster, base, top in stacks.steps(unit):
@@ -191,10 +192,13 @@ def _draw_stacks(ax, box, stacks, labels):
         style = {"facecolor": color, "fill": True, "linewidth": 0, "zorder": 4}
         patch = StepPatch(box.bottom + top, places, baseline=box.bottom + base, **style)
         ax.add_artist(patch)
+    outline = {"edgecolor": ink("0.35"), "linewidth": 0.5 * box.scale, "zorder": 4.2}
+    total = box.bottom + stacks.heights.sum(axis=0) * unit
+    ax.add_artist(StepPatch(total, places, baseline=box.bottom, fill=False, **outline))
     bottom = [box.bottom, box.bottom]
-    ax.plot([box.left, box.right], bottom, color="0.35", linewidth=0.6 * box.scale, zorder=4.5)
+    ax.plot([box.left, box.right], bottom, color=ink("0.35"), linewidth=0.6 * box.scale, zorder=4.5)
     at = end if stacks.left_range[0] == low else start
-    line = {"color": "black", "linewidth": 0.9 * box.scale, "zorder": 5}
+    line = {"color": ink("0.0"), "linewidth": 0.9 * box.scale, "zorder": 5}
     ax.plot([at, at], [box.bottom - 0.03, box.top + 0.02], **line)
 
 
@@ -206,7 +210,7 @@ def _write_axis(ax, plot, line, stacks, split):
     text, size = fit(split.limit, 6.3, line.width, may_cut=False, smallest=line.smallest)
     half = text_width(text, size) / 2
     at = float(np.clip(at, line.left + half, line.right - half))
-    line.write(ax, text, size, x=at, may_cut=False, color="black", fontweight="bold")
+    line.write(ax, text, size, x=at, may_cut=False, color="0.0", fontweight="bold")
     for value, x, side in ((low, plot.left, "left"), (high, plot.right, "right")):
         text = axis_number(split, value, high - low)
         space = abs(at - x) - 1.12 * half - 0.05

@@ -308,11 +308,6 @@ class Layout:
         return along, (self.across + self._sizes / 2).max()
 
     @property
-    def longer_side(self):
-        """Length of the longer side of the drawing, in inches."""
-        return max(self._extent)
-
-    @property
     def right(self):
         """Right end of all boxes and edges, in inches."""
         right = (self.corners[:, 0] + self.widths).max()

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..export.format import count_text, percent_text
-from ..inspection.palette import cluster_color, line_color, text_color
+from ..inspection.palette import cluster_color
 from ..report import cluster_names
 from ..tree import labels_of
 from .boxes import BARE, FULL, Box, fit, name_lines, text_width
 from .curves import plot_history
 from .glyphs import Image
-from .style import STYLE, drawn_with
+from .style import ink, shade
 
 _LINE = 0.125  # height of a line of text, inches
 _MOST_CLASSES = 3
@@ -110,7 +110,7 @@ def _labels(tree, rows, names, width, sizes, is_short):
 def _draw_rows(glyph, ax, box, leaf):
     """Let the glyph draw the rows, in a frame of the colour of the cluster."""
     place = glyph.draw_leaf(ax, box, leaf) or box
-    place.frame(ax, color=line_color(leaf.color), linewidth=1.8)
+    place.frame(ax, color=leaf.color, linewidth=1.8)
 
 
 def _draw_classes(n_shown, ax, box, leaf):
@@ -119,13 +119,11 @@ def _draw_classes(n_shown, ax, box, leaf):
     largest = np.argsort(-shares, kind="stable")[:n_shown]
     lines = box.part(0.05).lines(n_shown, _LINE)
     for c, line in zip(largest[shares[largest] > 0], lines, strict=False):
-        line.bar(ax, box.left, shares[c] * box.width, 0.86 * _LINE, "0.86")
+        line.bar(ax, box.left, shares[c] * box.width, 0.86 * _LINE, shade("0.86"))
         percent = f"{100 * shares[c]:.0f} %"
-        line.write(ax, percent, 5.8, x=box.right - 0.02, ha="right", color="0.3")
-        max_width = box.width - 0.35
-        line.write(
-            ax, leaf.rows.class_names[c], 6, x=box.left + 0.03, ha="left", max_width=max_width
-        )
+        line.write(ax, percent, 5.8, x=box.right - 0.02, ha="right", color="0.0")
+        place = {"x": box.left + 0.03, "ha": "left", "max_width": box.width - 0.35}
+        line.write(ax, leaf.rows.class_names[c], 6, color="0.0", **place)
 
 
 def _draw_histogram(ax, box, leaf):
@@ -148,7 +146,7 @@ def _draw_name(labels, pad, inset, ax, box, leaf):
     lines, size = labels[leaf.node]
     behind = {"facecolor": leaf.color, "edgecolor": "none", "boxstyle": f"round,pad={pad}"}
     style = {"ha": "center", "va": "top", "fontweight": "bold", "linespacing": 1.15}
-    style |= {"fontsize": size * box.scale, "color": text_color(leaf.color), "bbox": behind}
+    style |= {"fontsize": size * box.scale, "color": ink("0.0", on=leaf.color), "bbox": behind}
     ax.text(box.x, box.top - inset, "\n".join(lines), zorder=5, parse_math=False, **style)
 
 
@@ -215,7 +213,7 @@ class Subtree(NamedTuple):
 
     def draw(self, ax, box):
         """Draw the summary into a box."""
-        box.frame(ax, rounded=True, fill="0.97", color="0.6")
+        box.frame(ax, rounded=True, fill="1.0", color="0.6")
         strip = box.part(0.05, 0.11, margin=0.06)
         _draw_shares(ax, strip, self.shares, 0.11, 4, self.names)
         present = np.argsort(-self.shares, kind="stable")[: np.count_nonzero(self.shares)]
@@ -323,7 +321,7 @@ def _centers(estimator, tree, image_shape):
             corner = left + (width - image.width) / 2, top
             place = box.at(*corner, image.width, image.leaf_height)
             place = image.draw(ax, place, center, "gray_r", *limits)
-            place.frame(ax, color=line_color(cluster_color(label)), linewidth=1.5)
+            place.frame(ax, color=cluster_color(label), linewidth=1.5)
             note = box.at(left, top - image.leaf_height - 0.01, width, 0.15)
             note.write(ax, name, 6.5, kept=count)
 
@@ -342,21 +340,9 @@ def _history(estimator, tree, image_shape):
     def draw(ax, box):
         left, below = 0.42, 0.36 + _LEGEND  # inches, room for the axis labels and the legend
         place = (box.left + left, box.bottom + below, box.width - left, box.height - below)
-        with drawn_with(STYLE):
-            inset = ax.inset_axes(place, transform=ax.transData)
-            plot_history(estimator, ax=inset)
+        inset = ax.inset_axes(place, transform=ax.transData)
+        plot_history(estimator, ax=inset, font_size=max(6.5, box.smallest) * box.scale)
         inset.set_ylabel("cost increase, %")
-        for text in (inset.xaxis.label, inset.yaxis.label):
-            text.set_fontsize(max(6.5, box.smallest) * box.scale)
-        style = {"frameon": False, "ncols": 2, "borderpad": 0}
-        style["fontsize"] = max(6, box.smallest) * box.scale
-        style |= {"columnspacing": 1, "labelspacing": 0.3, "handlelength": 1.5, "borderaxespad": 0}
-        place, handles = (box.left, box.bottom + _LEGEND), inset.get_legend_handles_labels()
-        inset.legend(
-            *handles, loc="upper left", bbox_to_anchor=place, bbox_transform=ax.transData, **style
-        )
-        inset.tick_params(labelsize=max(6.5, box.smallest) * box.scale)
-        inset.xaxis.labelpad = inset.yaxis.labelpad = 1
 
     return Panel(2.8, 1.75 + _LEGEND, "optimisation history", draw)
 

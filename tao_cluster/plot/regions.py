@@ -1,6 +1,5 @@
 """Regions of the plane: clusters of the free clustering beside those of a tree."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.colors import ListedColormap
@@ -11,7 +10,9 @@ from ..export.format import name_with_unit
 from ..inspection.palette import cluster_color, tint
 from ..reference import nearest_center
 from ..tree import tree_of
-from .style import STYLE, drawn_with
+from .boxes import wrap
+from .charts import chart, write_head
+from .style import font_size
 
 _RESOLUTION = 400  # grid points per axis
 _MARGIN = 0.05
@@ -23,7 +24,7 @@ _HOW_TO_READ = (
 _TINT = 0.55  # share of the colour of the cluster in the colour of its region; the rest is white
 
 
-def plot_regions(model, X, *, axes=None, title=None):
+def plot_regions(model, X, *, axes=None, title=None, **options):
     """Draw the Voronoi cells of the free clustering beside the leaves of the tree.
 
     The plane of the two features is drawn twice. Colours are clusters, and the same as in all other
@@ -41,6 +42,9 @@ def plot_regions(model, X, *, axes=None, title=None):
         model, or else by the columns of X.
     axes : sequence of two matplotlib Axes, default a new figure
     title : str, optional
+    **options
+        style, width, height, figsize and font_size, as for :func:`plot_tree`. On a screen, the
+        default width and size of text are those of ``rcParams``.
 
     Returns
     -------
@@ -78,21 +82,25 @@ def plot_regions(model, X, *, axes=None, title=None):
     dots = {"c": colors, "s": 5, "linewidths": 0.25, "edgecolors": "0.2"}
     labels = printable_names(names_of(model, getattr(model, "feature_names_in_", names)))
     x_label, y_label = (brief(name_with_unit(label)) for label in labels)
-    with drawn_with(STYLE | {"axes.grid": False}):
+    options["ax"] = None if axes is None else axes[0]
+    with chart("ab", "a\nb", heights=(3.4, 6.0), **options) as (new, target):
+        figure = new[0].figure
         if axes is None:
-            figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.8), dpi=150, layout="constrained")
-            figure.supxlabel(_HOW_TO_READ, x=0.01, ha="left", fontsize=7, color="0.3")
+            axes, figure.caption = new, _HOW_TO_READ
+            if target.style == "screen":
+                lines = wrap(_HOW_TO_READ, font_size(), figure.get_figwidth() - 0.1)
+                figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=font_size())
         for ax, (name, cluster, region, centers) in zip(axes, pictures, strict=True):
             _draw_regions(ax, sides, cluster, region, len(centers))
             ax.scatter(*shown.T, **dots)
             ax.plot(*centers.T, "P", color="white", markeredgecolor="black", markersize=8)
             ax.set_title(name, loc="left")
+            ax.grid(visible=False)
             ax.set(xlim=sides[0][[0, -1]], ylim=sides[1][[0, -1]])
             ax.set_xlabel(x_label, parse_math=False)
             ax.set_ylabel(y_label, parse_math=False)
-        if title:
-            axes[0].figure.suptitle(title, fontsize=9)
-    return axes
+        write_head(figure, title)
+    return np.array(axes)
 
 
 def _free_clusters(model, X):

@@ -1,4 +1,8 @@
-"""Style of pictures: parameters of Matplotlib, and fonts for what the default font lacks, or □."""
+"""Style of pictures: sizes, inks that can be read on their ground, and fonts, or □ without a font.
+
+Inks depend on what is behind them: on the face colour of the figure, and in charts on that of the
+axes, as the user's style sets them. Drawings of trees have no axes, but only the figure.
+"""
 
 import functools
 import warnings
@@ -6,14 +10,25 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.text import Text
 
-_AXES: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False}
-_AXES |= {"axes.grid": True, "grid.color": "0.92"}
-STYLE = {"font.size": 8, "font.family": "sans-serif", **_AXES}
+from ..inspection.palette import contrast, readable, text_color
 
+_AXES: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False}
+_AXES |= {"axes.grid": True, "axes.axisbelow": True, "legend.frameon": False, "text.usetex": False}
+# Parameters of texts and lines beside axes, which are drawn on the figure.
+_BESIDE = "text.color axes.labelcolor axes.titlecolor axes.edgecolor legend.labelcolor xtick.color "
+_BESIDE += "xtick.labelcolor ytick.color ytick.labelcolor"
+_LABELS = ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
+TEXT, LINE = 4.5, 3.0  # least contrasts of texts, and of lines and marks, as WCAG 2.2 sets them
+
+_MOST_PIXELS = 60_000  # limit of width and height; matplotlib renders fewer than 2 ** 16 pixels
+
+_fonts: list[str] = []  # of the pictures that are being drawn, since each look-up takes long
 _REPLACEMENT = "\N{WHITE SQUARE}"
 _MOST_FONTS = 3  # largest number of additional fonts for one text
 _MOST_LISTED = 10  # number of characters that the warning lists
@@ -23,7 +38,7 @@ _UNUSABLE = "Last Resort"  # it has a sign for every character, but not the char
 
 
 @contextmanager
-def drawn_with(parameters):
+def drawn_with(parameters, ax=None, *, is_chart=True):
     """Draw with parameters of Matplotlib; afterwards all have their old values again.
 
     The first figure of a notebook loads the backend, which turns the interactive mode on. This must
@@ -32,11 +47,60 @@ def drawn_with(parameters):
     Parameters
     ----------
     parameters : dict, of Matplotlib
+    ax : matplotlib Axes, optional
+        Given axes, whose ground may be another one than that of new axes.
+    is_chart : bool, default=True
+        Whether the picture shows axes, with a ground of their own.
     """
     with mpl.rc_context(parameters):
-        yield
+        paint = mpl.rcParams
+        ink = to_rgb(paint["text.color"])
+        page = to_rgb(text_color(ink))  # seen through transparent figures
+        figures = [] if ax is None else [ax.get_figure(root=True), ax.figure]
+        for face in [each.get_facecolor() for each in figures] or [paint["figure.facecolor"]]:
+            page = _over(face, page)
+        inside = paint["axes.facecolor"] if ax is None else ax.get_facecolor()
+        paint["axes.facecolor"] = _over(inside, page) if is_chart else page
+        paint.update(dict.fromkeys(_BESIDE.split(), readable(ink, page, TEXT)))
+        paint["grid.color"] = shade("0.92")
+        _fonts.append(findfont(FontProperties()))
+        try:
+            yield
+        finally:
+            _fonts.pop()
         is_interactive = mpl.is_interactive()
     mpl.interactive(is_interactive)
+
+
+def _over(face, page):
+    """Return the colour that a face, which may be transparent, has on a page."""
+    *rgb, alpha = to_rgba(face)
+    return tuple(alpha * a + (1 - alpha) * b for a, b in zip(rgb, page, strict=True))
+
+
+def ink(color, least=LINE, on=None):
+    """Return a colour as it is drawn on a ground, so that it can be seen: (red, green, blue).
+
+    Parameters
+    ----------
+    color : str or (red, green, blue)
+        A colour on white. A grey is a string such as "0.4", from the strongest ink to the ground.
+    least : float, smallest contrast to the ground
+    on : (red, green, blue), default the ground of the picture
+    """
+    ground, rgb = to_rgb(mpl.rcParams["axes.facecolor"] if on is None else on), to_rgb(color)
+    if isinstance(color, str) and color.startswith(("0.", "1.")):
+        rgb = _over((*to_rgb(text_color(ground)), 1.0 - float(color)), ground)
+    return readable(rgb, ground, least)
+
+
+def shade(grey):
+    """Return a grey fill, on which the strongest ink can be read, for the ground of the picture.
+
+    It is towards the ink or, on a ground of medium lightness, away from it.
+    """
+    strong, ground, fill = (np.array(ink(name, 1.0)) for name in ("0.0", "1.0", grey))
+    return tuple(fill if contrast(fill, strong) >= TEXT else np.clip(2 * ground - fill, 0.0, 1.0))
 
 
 class Target(NamedTuple):
@@ -55,23 +119,27 @@ class Target(NamedTuple):
     font_size: float | None
 
     @classmethod
-    def from_options(cls, style, width, height, figsize=None, font_size=None, ax_size=None):
+    def from_options(
+        cls, style="screen", width=None, height=None, figsize=None, font_size=None, *, ax=None
+    ):
         """Check the options of a picture and complete them by those of the style.
 
         Parameters
         ----------
-        ax_size : (width, height) in inches of given axes, optional
+        style, width, height, figsize, font_size : as for `plot_tree`
+        ax : matplotlib Axes, optional
+            Given axes.
 
         Raises
         ------
         ValueError
-            If an option is unknown or not positive, or if two of them contradict each other.
+            If an option is not positive, or if two of them contradict each other.
         """
         if style not in _TARGETS:
             raise ValueError(f"style must be one of {', '.join(_TARGETS)}; got {style!r}.")
         given = {"width": width, "height": height, "figsize": figsize, "font_size": font_size}
         given = {name: value for name, value in given.items() if value is not None}
-        sizes = [name for name in given if name != "font_size"] + ["ax"] * (ax_size is not None)
+        sizes = [name for name in given if name != "font_size"] + ["ax"] * (ax is not None)
         if len(sizes) > 1 and sizes != ["width", "height"]:
             raise ValueError(f"Pass either {sizes[0]} or {sizes[-1]}, not both: each is a size.")
         for name, value in given.items():
@@ -81,18 +149,36 @@ class Target(NamedTuple):
                 raise ValueError(f"{name} must be finite and greater than 0; got {value!r}.")
         if style == "screen" and (not sizes or (sizes == ["ax"] and font_size is None)):
             return cls(style, None, None, font_size)
-        width, height = next((s for s in (figsize, ax_size) if s is not None), (width, height))
+        if ax is not None or figsize is not None:
+            width, height = figsize if ax is None else inches_of(ax)
         usual_width, usual_height, usual_size = _TARGETS[style]
         if height is None and style == "slide":
             height = usual_height if width is None else width * usual_height / usual_width
-        size = font_size or usual_size or mpl.rcParams["font.size"]
-        return cls(style, float(width or usual_width), height, float(size))
+        usual_size = mpl.rcParams["font.size"] if style == "paper" else usual_size
+        return cls(style, float(width or usual_width), height, font_size or usual_size)
 
     @property
     def parameters(self):
         """Parameters of Matplotlib; "paper" keeps the family of the user, such as that of LaTeX."""
         own = {} if self.style == "paper" else {"font.family": "sans-serif"}
-        return {**_AXES, "text.usetex": False, "font.size": self.font_size or 8, **own}
+        return {**_AXES, "font.size": self.font_size or 8, **own}
+
+    @property
+    def of_chart(self):
+        """Parameters of Matplotlib of a chart: fonts of rcParams unless a size is given."""
+        fonts = dict.fromkeys(_LABELS, "medium") | self.parameters if self.font_size else _AXES
+        unit = max(1.0, (self.font_size or font_size()) / 10)
+        return {**fonts, "lines.linewidth": unit, "lines.markersize": 4 * unit}
+
+    def too_small(self, what, *size, further=""):
+        """Return the ValueError of a picture that needs this (width, height) in inches, or more."""
+        sizes = zip(("width", "height"), size, strict=False)
+        least = [f"{side}={np.ceil(10 * inches - 1e-6) / 10:g}" for side, inches in sizes]
+        needs = f"; it needs at least {' and '.join(least)} inches" if least else ""
+        return ValueError(
+            f"The {what} cannot be read at this size with text of {font_size():g} points{needs}. "
+            f"Give it a larger size or a smaller font_size.{further}"
+        )
 
     @property
     def dpi(self):
@@ -101,7 +187,24 @@ class Target(NamedTuple):
 
 
 # Width and height in inches, and size of the smallest text in points; see `Target`.
-_TARGETS = {"paper": (6.5, None, None), "slide": (40 / 3, 7.5, 16.0), "screen": (8.0, None, 8.0)}
+_TARGETS = {"paper": (6.5, None, None), "slide": (40 / 3, 7.5, 16.0), "screen": (8.0, None, None)}
+
+
+def new_axes(width, height, above, target):
+    """Return new axes in a figure, with space for the title above them.
+
+    The figure has the size of the target, or else the width and height, all in inches.
+    """
+    width, height = target.width or width, target.height or height
+    dpi = min(target.dpi, _MOST_PIXELS / max(width, height))
+    figure = plt.figure(figsize=(width, height), dpi=dpi)
+    return figure.add_axes((0, 0, 1, 1 - above / height))
+
+
+def inches_of(ax):
+    """Return the width and height of axes in inches."""
+    box = ax.get_position()
+    return np.array([box.width, box.height]) * ax.get_figure(root=True).get_size_inches()
 
 
 class Drawable(NamedTuple):
@@ -171,7 +274,7 @@ def font_size():
 
 def default_font():
     """Return the path of the font that matplotlib uses now."""
-    return findfont(FontProperties())
+    return _fonts[-1] if _fonts else findfont(FontProperties())
 
 
 @functools.lru_cache(512)

@@ -3,7 +3,7 @@
 import inspect
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -18,29 +18,30 @@ from ..export.format import cut_word, edge_signs
 from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
 from ..tree import tree_of
-from .boxes import BARE, FORM_SIZE, FULL, Box, Sizes, is_readable, sizes_to_try, text_width, wrap
+from .boxes import BARE, FORM_SIZE, FORMS, FULL, HIGH, Box, Sizes, is_readable, sizes_of, wrap
 from .glyphs import LeafView, choose_glyph
 from .layout import DEEP, Layout, UpperTree
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
 from .split_view import SplitView
-from .style import Target, drawn_with, make_drawable
+from .style import Target, drawn_with, inches_of, ink, make_drawable, new_axes
 
 _ORIENTATIONS = ("auto", "vertical", "horizontal")
 _MOST_NAMES = 500  # names that are compared to find a beginning that they share
-_MOST_PIXELS = 60_000  # limit of width and height; matplotlib renders fewer than 2 ** 16 pixels
 # In inches: height of the line of text above a node (_HEADER), margin of the drawing (_MARGIN).
 _HEADER, _MARGIN = 0.17, 0.12
 _TITLE_LINE, _TITLE_SIZE = 0.155, 8  # title: height of a line in inches, size in points
 _LEAST_WIDTH = 5.2  # inches, so that a title fits
 _SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
-_MARKED = "0.0"  # black, for a highlighted path; no cluster or side has this colour
+_MARKED = "0.0"  # the strongest ink, for a highlighted path; no cluster or side has this colour
 
-_MOST_TRIED = 20  # forms that are drawn to find the smallest size at which a tree can be read
+_OF_PARTS = " max_depth= and root= draw a part of the tree."
+_STEP = 1.03  # factor between sizes that are tried to find one at which a tree can be read
 # In inches: largest height of a picture without a given one (at first _COLUMN times its width, then
 # _PAGE), and largest sizes of the gaps between boxes that are moved apart to fill a picture.
 _COLUMN, _PAGE, _LARGEST = 1.2, 9.0, {"space": 0.6, "gap": 0.7}
 
 
+@np.errstate(under="ignore")
 @reads_once
 def plot_tree(
     tree,
@@ -128,7 +129,7 @@ def plot_tree(
         Whether a node is drawn above its children, or to their left. "auto" is "vertical" unless
         the tree fits the given size only, or with more details, in the other direction.
     highlight : int or row, optional
-        A row whose decision path is drawn in black, with its weighted sum at each test: the
+        A row whose decision path is a strong line, with its weighted sum at each test: the
         position of a row of X, or a row as :func:`tao_cluster.explanations.explain` takes it.
     width, height : float, optional
         Size of the figure in inches. Text keeps its size, and the layout changes until the tree
@@ -177,8 +178,7 @@ def plot_tree(
     """
     if orientation not in _ORIENTATIONS:
         raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
-    ax_size = None if ax is None else inches_of(ax)
-    target = Target.from_options(style, width, height, figsize, font_size, ax_size)
+    target = Target.from_options(style, width, height, figsize, font_size, ax=ax)
     estimator, names = shown(tree, feature_names, X)
     tree = tree_of(estimator)
     if X is None and sample_weight is not None:
@@ -195,11 +195,14 @@ def plot_tree(
     upper_rows = None if rows is None else rows.through(upper.tree, upper.stands_for)
     if root and rows is not None and not len(upper_rows.leaf_of_row):
         raise ValueError(f"No row of X reaches root={root}; leave X out to draw its tests.")
-    with drawn_with(target.parameters):
+    if target.width is not None:
+        target = target._replace(font_size=target.font_size or 8.0)
+    glyph_of = partial(choose_glyph, nodes, upper.tree, upper_rows, image_shape, shown_names)
+    with drawn_with(target.parameters, ax, is_chart=False):
         picture = Picture(
             tree=upper.tree,
             rows=upper_rows,
-            glyph_of=partial(choose_glyph, nodes, tree, rows, image_shape, shown_names),
+            glyph_of=cache(glyph_of),
             panels=make_panels(panels, estimator, tree, image_shape),
             title=title and printable_lines(title),
             tests=[facts["nodes"][i] for i in upper.origin],
@@ -227,36 +230,63 @@ def _fitted(picture, orientation, ax):
     ValueError
         If no form can be read. The message has the smallest size that suffices.
     """
-    target, others = picture.target, []
-    scale = target.font_size / FORM_SIZE
-    width = np.inf if target.width is None else target.width / scale
-    heights = [target.height]
-    if target.height is None:  # a page is used up only if a form that is not as high does not fit
-        heights = [min(_PAGE, max(_COLUMN * target.width, 2.0)), max(_PAGE, target.width)]
-    for height in np.array(heights) / scale:
-        for sizes in sizes_to_try(orientation, picture.tree.max_depth + 1 >= DEEP):
-            form = replace(picture, sizes=sizes, place=(width, height))
-            if np.any(form.size > (width + 1e-6, height + 1e-6)):
-                others.append(form)
-                continue
-            drawn = form.stretched(width, height).draw_checked(ax, scale)
-            if drawn is not None:
-                return drawn
+    target, unreadable, last = picture.target, set(), 0.0
+    drawn, others = _search(picture, orientation, ax, unreadable)
+    if drawn is not None:
+        return drawn
     # The smallest size at which a form can be read, with the given height if some form fits it.
-    others.sort(key=lambda form: (form.size[1] > height + 1e-6, max(form.size / form.place)))
-    for form in others[:_MOST_TRIED]:
-        least = np.ceil(10 * scale * form.size + 0.5) / 10
-        sized = replace(form, target=target._replace(width=least[0], height=least[1]))
-        drawn = sized.draw_checked(None, scale)
+    for form in sorted(others, key=_excess):
+        is_high, excess = _excess(form)
+        if _boxes(form.sizes) in unreadable or excess < _STEP * last:
+            continue
+        last, inches = excess, np.ceil(10 * target.font_size / FORM_SIZE * form.size + 0.5) / 10
+        height = inches[1] if is_high else target.height
+        sized = replace(picture, target=target._replace(width=inches[0], height=height))
+        drawn, _ = _search(sized, orientation, None, unreadable)
         if drawn is not None:
             plt.close(drawn.figure)
-            break
-    is_high = form.size[1] > height + 1e-6
-    raise ValueError(
-        f"The tree cannot be read at this size with text of {target.font_size:g} points: it needs "
-        f"at least width={least[0]:.1f}{f' and height={least[1]:.1f}' if is_high else ''} inches. "
-        "Give it this size, a smaller font_size, or max_depth= or root= for a part of the tree."
-    )
+            raise target.too_small("tree", *inches[: 1 + is_high], further=_OF_PARTS)
+    raise target.too_small("tree", further=_OF_PARTS)
+
+
+def _excess(form):
+    """Return whether a form is higher than its place, and by which factor it is too large."""
+    return form.size[1] > form.place[1] + 1e-6, max(form.size / form.place)
+
+
+def _search(picture, orientation, ax, unreadable):
+    """Draw the fullest form that can be read.
+
+    Returns the axes or None, and the larger forms. Texts that are too short depend on the boxes,
+    and not on their places: boxes in `unreadable`, which this function extends, are not drawn.
+    """
+    target, scale, larger = picture.target, picture.target.font_size / FORM_SIZE, []
+    width = np.inf if target.width is None else target.width / scale
+    stages = [(FORMS, target.height)]
+    if target.height is None:  # a page is used up by sums, or if a form that is lower does not fit
+        low, page = min(_PAGE, max(_COLUMN * target.width, 2.0)), max(_PAGE, target.width)
+        high = [(FORMS[:1], low), (HIGH, page)] * getattr(picture.glyph, "has_sums", False)
+        stages = [*high, (FORMS, low), (FORMS, page)]
+    may_fold = picture.tree.max_depth + 1 >= DEEP
+    tried = [(sizes, h) for forms, h in stages for sizes in sizes_of(forms, orientation, may_fold)]
+    for sizes, height in tried:
+        if _boxes(sizes) in unreadable:
+            continue
+        place = (width, height / scale)
+        form = replace(picture, sizes=sizes, place=place)
+        if np.any(form.size > np.add(place, 1e-6)):
+            larger.append(form)
+            continue
+        drawn = form.stretched(*place).draw_checked(ax, scale)
+        if drawn is not None:
+            return drawn, larger
+        unreadable.add(_boxes(sizes))
+    return None, larger
+
+
+def _boxes(sizes):
+    """Return what the boxes of a form depend on."""
+    return sizes._replace(is_horizontal=False, is_staggered=False, is_folded=False)
 
 
 def abbreviation_of(tree, names):
@@ -396,12 +426,10 @@ class Picture:
         `scale` is the length of an inch of the drawing on paper. If it is None, the tree is shrunk
         to the axes.
         """
-        size, lines, target = self.size, self._title_lines, self.target
+        size, lines = self.size, self._title_lines
         above = self._above * (scale or 1.0)
         if ax is None:
-            wide, high = size * (scale or 1.0)
-            wide = wide if target.width is None else target.width
-            ax = new_axes(wide, high if target.height is None else target.height, above, target)
+            ax = new_axes(*size * (scale or 1.0), above, self.target)
         extent = inches_of(ax)
         if scale is None:
             drawing = size - (0.0, self._above)
@@ -411,11 +439,11 @@ class Picture:
             self._draw_edges(ax, node, scale)
         for node in range(self.tree.n_nodes):
             self._draw_node(ax, node, scale)
-        for panel, box in zip(self.panels, self._panel_boxes, strict=True):
-            draw_panel(ax, panel, replace(box, scale=scale, smallest=self.sizes.smallest))
         middle = np.array([self._width / 2, self._margin - (size[1] - self._above) / 2])
         low, high = middle - extent / scale / 2, middle + extent / scale / 2
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        for panel, box in zip(self.panels, self._panel_boxes, strict=True):
+            draw_panel(ax, panel, replace(box, scale=scale, smallest=self.sizes.smallest))
         ax.set_axis_off()
         size = max(_TITLE_SIZE, self.sizes.smallest) * scale
         ax.set_title("\n".join(lines), fontsize=size, parse_math=False)
@@ -428,9 +456,7 @@ class Picture:
         target = self.target
         if target.style == "slide":
             scale = min((target.width, target.height) / self.size)
-        scratch = (
-            plt.figure(figsize=inches_of(ax)).add_axes((0, 0, 1, 1)) if ax is not None else None
-        )
+        scratch = ax and plt.figure(figsize=inches_of(ax)).add_axes((0, 0, 1, 1))
         drawn = self.draw(scratch, scale)
         layout = self._layout
         frames = np.column_stack([layout.widths, -layout.heights])
@@ -466,7 +492,7 @@ class Picture:
     @cached_property
     def glyph(self):
         """The Glyph in the sizes of the picture."""
-        return self.glyph_of(sizes=self.sizes)
+        return self.glyph_of(sizes=_boxes(self.sizes))
 
     @cached_property
     def _parts(self):
@@ -551,7 +577,7 @@ class Picture:
         if self.abbreviate.note:
             phrases.append(f"in names, {self.abbreviate.note}")
         if self.path:
-            phrases.append("black: the path of one row, with its sums")
+            phrases.append("strong line: the path of one row, with its sums")
         return phrases
 
     @cached_property
@@ -562,9 +588,9 @@ class Picture:
             width = max(_LEAST_WIDTH, width)
         else:
             width = self.target.width * FORM_SIZE / self.target.font_size
-        return _lines_above(
-            self.title, self._phrases if self.has_legend else (), width - 2 * self._margin
-        )
+        texts = [self.title, self.has_legend and "; ".join(self._phrases)]
+        width -= 2 * self._margin
+        return [line for text in texts if text for line in wrap(text, _TITLE_SIZE, width)]
 
     # ------------------------------------------------------------------ drawing
 
@@ -641,7 +667,8 @@ class Picture:
             return
         for (x, y), sign in zip(middles, edge_signs(self.tests[node]), strict=True):
             box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale, self.sizes.smallest)
-            behind = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.05"}
+            behind = {"facecolor": plt.rcParams["axes.facecolor"], "edgecolor": "none"}
+            behind["boxstyle"] = "round,pad=0.05"
             size = 7.5 if self.sizes.details == FULL else FORM_SIZE
             box.write(ax, sign, size, color="0.15", may_cut=False, bbox=behind)
 
@@ -654,35 +681,10 @@ def _has_space(layout, middles):
     return all(np.all(np.any(apart > 0.4 * _SIGN, axis=1)) for apart in off)
 
 
-def _lines_above(title, phrases, max_width):
-    """Return the lines of a title, and of phrases that follow one another below it."""
-    lines = wrap(title, _TITLE_SIZE, max_width) if title else []
-    for i, phrase in enumerate(phrases):
-        longer = f"{lines[-1]}; {phrase}" if i else phrase
-        if i and text_width(longer, _TITLE_SIZE) < max_width:
-            lines[-1] = longer
-        else:
-            lines += wrap(phrase, _TITLE_SIZE, max_width)
-    return lines
-
-
 def _draw_curve(ax, points, corners, width, color, zorder):
     """Draw an edge and, for a node of another column, the line that continues it."""
     codes = [Path.MOVETO, Path.LINETO, *[Path.CURVE4] * 3, *[Path.LINETO] * (len(corners) - 1)]
-    style = {"edgecolor": color, "facecolor": "none", "capstyle": "butt", "zorder": zorder}
+    style = {"edgecolor": ink(color), "facecolor": "none", "capstyle": "butt", "zorder": zorder}
     style["joinstyle"] = "round"
     path = Path([*points, *corners[1:]], codes)
     ax.add_artist(PathPatch(path, linewidth=width, **style))
-
-
-def new_axes(width, height, above, target):
-    """Return new axes in a figure of this size in inches, with space for the title above them."""
-    dpi = min(target.dpi, _MOST_PIXELS / max(width, height))
-    figure = plt.figure(figsize=(width, height), dpi=dpi)
-    return figure.add_axes((0, 0, 1, 1 - above / height))
-
-
-def inches_of(ax):
-    """Return the width and height of axes in inches."""
-    box = ax.get_position()
-    return np.array([box.width, box.height]) * ax.get_figure(root=True).get_size_inches()

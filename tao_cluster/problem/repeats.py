@@ -77,7 +77,7 @@ def row_keys(X, unit_free=False):
     With `unit_free`, the columns are scaled to a range of 1 first.
     """
     if not sp.issparse(X):
-        frame = pd.DataFrame(X)
+        frame = pd.DataFrame(X if isinstance(X, pd.DataFrame | pd.Series) else np.asarray(X))
         if not all(kind.kind in "iufb" for kind in frame.dtypes):
             return pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy()
         X = frame.to_numpy()
@@ -91,7 +91,8 @@ def row_keys(X, unit_free=False):
     for start in range(0, len(X), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
         # The block is in C order, so that the sums over equal rows are equal in every bit.
-        keys[part] = (np.ascontiguousarray(X[part] - low) * factors).sum(axis=1)
+        with np.errstate(under="ignore"):
+            keys[part] = (np.ascontiguousarray(X[part] - low) * factors).sum(axis=1)
     return keys
 
 

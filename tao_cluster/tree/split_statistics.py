@@ -158,8 +158,8 @@ def stds_of(tree, moments, mass, keeps_all=False):
     """
     sums, squares, size, *_ = moments
     mass = _of_values(tree, mass)
-    square, mean = squares / mass, sums / mass
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        square, mean = squares / mass, sums / mass
         variance = square - mean**2
         is_good = (mean**2 <= _MOST_VARIANCES * variance) & (variance > _LEAST_SQUARE)
     is_good &= np.isfinite(variance)

@@ -137,13 +137,13 @@ def test_panels_of_random_tables(width, seed):
         for ax in axes:  # no number of clusters beyond those of the table
             assert ax.spines.bottom.get_bounds()[1] == ks[-1]
             assert set(ax.get_xticks()) <= set(ks)
-        figure = plot_stability(refits, shares, "A title", width)
+        figure = plot_stability(refits, shares, "A title", width=width)
         check(figure)
         refits["ARI"] = refits["ARI"].abs() / 3 + 0.62
         low = plot_stability(refits, shares, width=width).axes[0].get_xlim()[0]
         assert 0.5 < low < 0.62
         sentence = "Refit: the rows at the test of a long name have moved. " * 2
-        check(figure_of(plot_monitor(segments, indices, limits, sentence, width)))
+        check(figure_of(plot_monitor(segments, indices, limits, sentence, width=width)))
         assert {text.get_text() for text in plt.gcf().axes[1].texts} == {"watch", "moved"}
     ticks = figure.axes[1].get_xticks()
     np.testing.assert_array_equal(ticks, np.round(ticks))
@@ -152,9 +152,11 @@ def test_panels_of_random_tables(width, seed):
 def test_a_width_is_of_a_new_figure():
     _, ax = plt.subplots()
     points = {"a": [(1, 2.0), (2, 1.0)]}
-    with pytest.raises(ValueError, match="the given ax has a width of its own"):
+    with pytest.raises(ValueError, match="either width or ax, not both"):
         plot_series(points, "leaves", "cost", ax=ax, width=3.3)
-    with pytest.raises(ValueError, match=r"width=1 is too small for a chart: 2\.5 inches"):
+    with pytest.raises(
+        ValueError, match=r"chart cannot be read .* at least width=2\.5 and height=1\.2 inches"
+    ):
         plot_series(points, "leaves", "cost", width=1)
     with plt.rc_context({"figure.figsize": (4.0, 1.0)}):
         assert plot_series(points, "leaves", "cost").figure.get_size_inches()[0] == 4.0

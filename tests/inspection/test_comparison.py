@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from greedy import CART, IMM, ExKMC
 from tao_cluster import TAOClustering, Tree, compare
 from tao_cluster.comparison import DEFAULT_METHODS, FREE, METHODS, Comparison
+from tao_cluster.problem.repeats import content_order
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +29,9 @@ def close_figures():
 @pytest.fixture(scope="module")
 def wine():
     found = load_wine(as_frame=True)
-    return pd.DataFrame(scale(found.data), columns=found.data.columns), found.target.to_numpy()
+    X, y = pd.DataFrame(scale(found.data), columns=found.data.columns), found.target.to_numpy()
+    order = content_order(X, y)  # splits draw from this order
+    return X.iloc[order], y[order]
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +173,7 @@ def test_sparse_embedding_objectives_and_units(wine):
     any_ = {"TAO oblique", "TAO axis", "CART"}
     assert set(found.table["method"]) == {FREE, "IMM", "ExGreedy", "ExShallow", *any_}
     scaled = X * np.geomspace(1e-3, 1e3, X.shape[1])
-    plain = compare(X, 3, ["imm", "tao"], budgets={"parameters": [12]})
+    plain = compare(X, 3, ["imm", "tao"], budgets={"parameters": [12]}, standardize=True)
     raw = compare(scaled, 3, ["imm", "tao"], budgets={"parameters": [12]}, standardize=True)
     for name, model in raw.models.items():
         assert model.cost_increase_ == pytest.approx(plain.models[name].cost_increase_, rel=1e-3)
@@ -209,6 +212,7 @@ def test_sparse_embedding_objectives_and_units(wine):
             {"methods": {"a": make_pipeline(StandardScaler(), IMM(3)), "b": make_pipeline(IMM(3))}},
             "the Pipelines have different first steps",
         ),
+        ({"methods": [IMM(3), "cart"]}, "Estimators need titles: methods={'title': IMM"),
         ({"splits": 0}, "splits=0 must be a number of splits"),
         ({"splits": 2, "validation": 0.2}, "validation is not used with splits=2"),
         ({"splits": 2, "resampling": "thirds"}, "'halves' or 'bootstrap'; got 'thirds'"),

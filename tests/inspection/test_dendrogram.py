@@ -1,6 +1,7 @@
 """The picture of nested clusterings: its levels, tests and clusters, and no texts that overlap."""
 
 import itertools
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_wine, make_blobs, make_circles
 
+from greedy import IMM
 from tao_cluster import TAOClustering, nested, table_pipeline
 
 ROUNDING = 1.5  # pixels
@@ -120,3 +122,20 @@ def test_many_clusters():
     X = make_blobs(150, 3, centers=26, random_state=0)[0]
     texts = texts_of(nested(leaf_per_cluster(26).fit(X), X).plot())
     assert set(map(str, range(1, 27))) <= set(texts)
+
+
+@pytest.mark.parametrize("k", [3, 5, 8])
+def test_shares_are_whole_numbers_at_any_width(k):
+    X, _ = make_blobs(240, 4, centers=k, random_state=k)
+    X = pd.DataFrame(X, columns=[f"a rather long name of column {j}" for j in range(4)])
+    trees = nested(IMM(k, random_state=0).fit(X), X)
+    try:
+        ax = trees.plot(width=3.3)
+    except ValueError as error:  # the size that it names suffices
+        least = re.search(r"width=([\d.]+) and height=([\d.]+)", str(error))
+        ax = trees.plot(width=float(least[1]))
+    texts = texts_of(ax)
+    shares = [f"{100 * np.mean(trees.labels[-1] == c):.0f} %" for c in range(k)]
+    assert sorted(text for text in texts if re.fullmatch(r"\d+ %", text)) == sorted(shares)
+    assert not [text for text in texts if re.search("\u2026 ?%|\\d\u2026", text)]
+    plt.close(ax.figure)

@@ -3,10 +3,12 @@
 import re
 from html.parser import HTMLParser
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
@@ -242,3 +244,28 @@ def test_texts_of_cards_do_not_overlap(k):
             width = min(box.x1, other.x1) - max(box.x0, other.x0)
             height = min(box.y1, other.y1) - max(box.y0, other.y0)
             assert width <= 0 or height < 0.35 * min(box.height, other.height)
+
+
+@pytest.mark.parametrize("k", range(2, 10))
+def test_cards_on_a_slide_have_whole_words(k):
+    X = load_breast_cancer(as_frame=True).data
+    found = describe(IMM(k, random_state=0).fit(X), X)
+    figure = found.plot(style="slide")
+    figure.draw_without_rendering()
+    np.testing.assert_allclose(figure.get_size_inches(), (40 / 3, 7.5))
+    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    known = [found.heading, *X.columns, "\u2026"]
+    for segment in found.segments:
+        known += [segment.name, segment.size, segment.rule, segment.rule.capitalize()]
+        assert segment.name in [text.get_text() for text in texts]
+    words = set(re.split("[ ,;]+", " ".join(known)))
+    for text in texts:
+        box = text.get_window_extent()
+        assert text.get_fontsize() > 15.99
+        assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
+        shown = re.sub(r"[\d.]+ ?%?|\([\d.]+\)", "", text.get_text())
+        assert set(re.split("[ ,;()]+", shown)) <= words | {""}
+    whole = [text for text in texts if "\u2026" not in text.get_text()]
+    assert len(whole) > 0.8 * len(texts)
+    plt.close(figure)

@@ -154,9 +154,9 @@ def test_a_test_of_one_feature_is_a_condition():
 def test_words_are_red_then_blue_and_sized_by_weight(rows):
     names = ["god", "car", "bike", "file"]
     ax = plot_tree(two_tests(), sp.csr_matrix(np.abs(rows)), feature_names=names)
-    words = [t for t in ax.texts if t.get_color() in (POSITIVE, NEGATIVE)]
+    words = [t for t in ax.texts if to_hex(t.get_color()) in (POSITIVE, NEGATIVE)]
     assert [w.get_text() for w in words] == ["god", "bike", "car", "file"]
-    assert [w.get_color() for w in words] == [POSITIVE, POSITIVE, NEGATIVE, POSITIVE]
+    assert [to_hex(w.get_color()) for w in words] == [POSITIVE, POSITIVE, NEGATIVE, POSITIVE]
     assert words[0].get_fontsize() > words[2].get_fontsize() > words[1].get_fontsize()
     assert "sum ≤ 1" in texts_of(ax)
     at_leaves = [t for t in ax.texts if t.get_text() in names and t not in words]
@@ -200,7 +200,7 @@ def test_boxes_count_what_they_leave_out(rng):
 
 def histograms_of(ax):
     """The layers of the histograms: (colour, heights of the bins, edges) of each."""
-    layers = [p for p in ax.patches if isinstance(p, StepPatch)]
+    layers = [p for p in ax.patches if isinstance(p, StepPatch) and p.get_fill()]
     data = [layer.get_data() for layer in layers]
     colors = [layer.get_facecolor()[:3] for layer in layers]
     return [(c, d.values - d.baseline, d.edges) for c, d in zip(colors, data, strict=True)]
@@ -214,7 +214,7 @@ def test_histograms_at_tests_are_stacked_by_cluster(rows):
     assert [color for color, *_ in layers] == [cluster_color(0), cluster_color(1)]
     sums = [heights.sum() for _, heights, _ in layers]
     assert sums[1] / sums[0] == pytest.approx(np.sum(here == 1) / np.sum(here == 0))
-    line = next(line for line in ax.lines if line.get_color() == "black").get_xdata()[0]
+    line = next(line for line in ax.lines if to_hex(line.get_color()) == "#000000").get_xdata()[0]
     edges = layers[0][2]
     is_lower = edges[1:] <= line + 1e-9
     total = sum(heights for _, heights, _ in layers)
@@ -231,7 +231,7 @@ def test_histograms_of_a_feature_grow_to_the_right_whatever_its_sign():
     X = np.array([[100.0], [500.0], [897.0], [2000.0]])  # area >= 897: left, cluster 0
     ax = plot_tree(tree, X, nodes="projection", feature_names=["mean area"])
     shown = {color: edges[:-1][heights > 0] for color, heights, edges in histograms_of(ax)}
-    line = next(line for line in ax.lines if line.get_color() == "black").get_xdata()[0]
+    line = next(line for line in ax.lines if to_hex(line.get_color()) == "#000000").get_xdata()[0]
     assert np.all(shown[cluster_color(0)] >= line - 1e-9)
     assert np.all(shown[cluster_color(1)] < line)
     side = next(p for p in ax.patches if to_hex(p.get_facecolor()) == to_hex(SHADE))

@@ -215,7 +215,8 @@ def test_a_chain_is_a_straight_column(n_leaves):
     if n_leaves == 6:  # few levels: drawn as other trees are
         np.testing.assert_array_equal(layout.across, Layout(tree, 1.2, heights, 0.14, False).across)
         return
-    assert layout.longer_side < Layout(tree, 1.2, heights, 0.14, False).longer_side
+    plain = Layout(tree, 1.2, heights, 0.14, False)
+    assert max(layout.right, -layout.bottom) < max(plain.right, -plain.bottom)
     moved = [node for node in range(tree.n_nodes) if layout.connection(node)]
     assert moved
     for node in tree.decision_nodes[:-1]:

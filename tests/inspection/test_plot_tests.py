@@ -46,7 +46,7 @@ def bars_of(ax):
     """Total height of the layers of a histogram by colour."""
     found = {}
     for patch in ax.patches:
-        if isinstance(patch, StepPatch):
+        if isinstance(patch, StepPatch) and patch.get_fill():
             data = patch.get_data()
             color = to_hex(patch.get_facecolor())
             found[color] = found.get(color, 0.0) + np.sum(data.values - data.baseline)
@@ -127,7 +127,7 @@ def test_rows_at_the_threshold_are_on_their_side():
         [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [2.0, 0, 0], [-1, 0, 1], 1
     )
     ax = plot_test(tree, 0, [[2.0], [2.0], [2.0], [3.0], [7.0]])
-    layers = [p.get_data() for p in ax.patches if isinstance(p, StepPatch)]
+    layers = [p.get_data() for p in ax.patches if isinstance(p, StepPatch) and p.get_fill()]
     lower, upper = (edges[:-1][values > base] for values, edges, base in layers)
     assert np.all(lower < 2.0)
     assert np.all(upper >= 2.0)

@@ -531,7 +531,7 @@ def results_of(setting, road, is_table, folder):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.spaced(quick=8, slow=70)
+@pytest.mark.spaced(quick=8, slow=40)
 @pytest.mark.parametrize(("name", "road", "is_table"), CASES)
 def test_a_setting_survives_a_road(name, road, is_table, tmp_path):
     setting = SETTINGS[name]
@@ -548,7 +548,7 @@ def test_a_setting_survives_a_road(name, road, is_table, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.spaced(quick=1, slow=6)
+@pytest.mark.spaced(quick=1, slow=4)
 @pytest.mark.parametrize("road", ROADS | ONCE)
 @pytest.mark.parametrize("split", ["axis", "oblique"])
 def test_the_seed_alone_determines_the_tree(split, road, tmp_path):

@@ -110,7 +110,7 @@ def test_relax_adds_refits_and_exact_passes(X):
 def test_kept_trees_of_refits_cost_less_and_those_of_exact_passes_have_less_score(X):
     """Refits are compared by cost, exact passes by cost plus a penalty per parameter."""
     n_refits, n_exact = 0, 0
-    for lambda_ in (0.1, 1.0, 5.0):
+    for lambda_ in (0.1, 0.3, 1.0, 2.0, 5.0):
         model = fitted(X, copies=0, lambda_=lambda_, search="none")
         refits = [r for r in records(model, "relax") if r["kept"] and r["lambda"] < lambda_]
         exact = [r for r in records(model, "exact") if r["kept"]]

@@ -127,7 +127,7 @@ def fitted(X, copies, seed=0, *, search="auto", **parameters):
 )
 def test_without_copies_a_fit_minimises_the_cost_of_its_own_rows(rng, limit):
     costs = []
-    for seed in range(3):
+    for seed in range(6):
         X = rng.normal(size=(70, 4) if "max_parameters" in limit else (40, 3))
         costs.append([fitted(X, copies, seed, **limit).cost_increase_ for copies in (0, 8)])
     without, many = np.mean(costs, axis=0)

@@ -133,7 +133,7 @@ def test_published_is_the_interpretation_nearest_to_the_paper(digits):
     assert model.tree_.n_nonzero == path[-1]["non_zeros"]
     assert model.predict_proba(digits).shape == (len(digits), 10)
     same = PenaltyMethod(
-        n_init=1, penalty="squared", strength="constant", accept="always", result="last",
+        n_init=8, penalty="squared", strength="constant", accept="always", result="last",
         refine=False,
     )  # fmt: skip
     again = TAOClustering(10, algorithm=same, init="bisecting", **options).fit(digits)

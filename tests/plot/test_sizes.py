@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import chain, random_tree, rest_in_sweeps
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from tao_cluster import TAOClustering, Tree, describe, table_pipeline
+from tao_cluster import DirectForm, TAOClustering, Tree, describe, table_pipeline
 from tao_cluster.plot import plot_tests, plot_tree
 
 TARGETS = {
@@ -136,13 +136,33 @@ SLOW = ["digits, 10 leaves", "wine", "customers", "words", "long names", "histog
 SWEEP = ["one leaf", "digits, 40 leaves", "wine, names of clusters", "depth 12", "26 clusters"]
 
 
-@pytest.mark.parametrize(("target", "n_bars"), [("paper", 1), ("slide", 4), ("screen", 5)])
+@pytest.mark.parametrize(("target", "n_bars"), [("paper", 5), ("slide", 4), ("screen", 5)])
 def test_sums_signs_and_sizes_of_a_given_tree(given, target, n_bars):
     ax = check_target(given, "wine, oblique", target)
     shown = [t.get_text() for t in ax.texts]
     counted = [int(found[1]) for text in shown if (found := re.match(r"\+ (\d+) more", text))]
     assert counted == [5 - n_bars] * (3 if n_bars < 5 else 0)  # the terms that are left out
     assert sum(text in ("≤", ">") for text in shown) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("standardize", "size"), [(False, {}), (True, {"width": 3.3, "font_size": 8})]
+)
+def test_sums_on_paper_have_all_their_terms_with_weights(standardize, size):
+    X = load_breast_cancer(as_frame=True).data
+    quick = {"algorithm": DirectForm(n_init=1, search="none", copies=0), "random_state": 0}
+    model = TAOClustering(4, max_parameters=20, standardize=standardize, **quick).fit(X)
+    ax = plot_tree(model, X, style="paper", **size)
+    shown = [t.get_text().replace("\N{MINUS SIGN}", "-") for t in ax.texts]
+    assert not [text for text in shown if "more" in text]
+    splits = [model.tree_.split(node) for node in model.tree_.decision_nodes]
+    terms = [pair for split in splits if len(split[0]) > 1 for pair in zip(*split[:2], strict=True)]
+    assert len(terms) > 2
+    for j, weight in terms:
+        starts = [text.split()[0] for text in shown if X.columns[j].split()[-1] in " ".join(shown)]
+        numbers = [float(start) for start in starts if re.fullmatch(r"-?[\d.]+", start)]
+        assert np.any(np.isclose(numbers, weight, rtol=0.06)), (X.columns[j], weight, shown)
 
 
 @pytest.mark.spaced(quick=0, slow=7)
@@ -278,7 +298,7 @@ def test_grids_of_tests_and_cards(pictures, target):
         assert figure.get_size_inches()[0] == pytest.approx(3.3 if target == "paper" else 40 / 3)
     with pytest.raises(ValueError, match="cannot be read at this size"):
         plot_tests(model, X, width=1, font_size=8)
-    with pytest.raises(ValueError, match=r"cannot be read at this size .* at least width=3"):
+    with pytest.raises(ValueError, match=r"cannot be read at this size .* at least width=2\.2"):
         describe(model, X).plot(width=1, font_size=8)
 
 

@@ -76,6 +76,13 @@ def test_a_reference_of_other_columns_than_blocks():
     outofcore.fit(IMM(3, reference=kmeans(FRAME)), numbered, random_state=0)
 
 
+def test_a_fitted_reference_of_rows_that_are_drawn_again():
+    options = {"splits": 2, "resampling": "bootstrap", "reference": kmeans(FRAME)}
+    assert len(compare(FRAME, 3, ["imm"], **options).table) == 2
+    with pytest.raises(ValueError, match="another order"):
+        compare(FRAME[FRAME.columns[::-1]], 3, ["imm"], **options)
+
+
 def test_a_reference_of_another_single_column(method):
     with pytest.raises(
         ValueError, match="X lacks 'alcohol', and the reference does not know 'ash'"

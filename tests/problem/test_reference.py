@@ -29,9 +29,10 @@ def cost(X, labels):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 3, 5])
+@pytest.mark.parametrize("seed", [0, 1, 7])
 def test_the_free_clustering_is_settled(seed):
     X = badly_scaled(seed)
+    X = X[content_order(X)]  # k-means draws rows by position
     theirs = KMeans(8, n_init=10, random_state=0).fit(X)
     assert cost(X, theirs.labels_) < theirs.inertia_ * (1 - 1e-6)  # or there is nothing to see
     model = CART(8, random_state=0).fit(X)

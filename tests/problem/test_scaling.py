@@ -49,10 +49,16 @@ def test_a_spread_that_overflows_gets_a_sentence():
 @pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_same_clusters_as_of_standardised_columns_and_the_tree_in_raw_units(split):
-    Z = StandardScaler().fit_transform(WINE)
-    options = {"split": split, "lambda_": "auto"}
-    raw = small(**options, standardize=True).fit(WINE)
-    scaled = small(**options).fit(Z)
+    scaler = StandardScaler().fit(WINE)
+    Z = scaler.transform(WINE)
+    centers = KMeans(3, n_init=10, random_state=0).fit(Z).cluster_centers_
+    # Other starts and noisy copies draw rows by position, which depends on the units.
+    init = {"oblique": "centroids", "axis": "auto"}[split]
+    algorithm = DirectForm(copies=0)
+    options = {"split": split, "lambda_": "auto", "init": init, "algorithm": algorithm}
+    in_raw_units = scaler.inverse_transform(centers)
+    raw = small(**options, standardize=True, reference=in_raw_units).fit(WINE)
+    scaled = small(**options, reference=centers).fit(Z)
     np.testing.assert_array_equal(raw.labels_, scaled.labels_)
     np.testing.assert_array_equal(raw.labels_, raw.predict(WINE))
     np.testing.assert_array_equal(raw.labels_, raw.tree_.predict(WINE))

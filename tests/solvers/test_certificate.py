@@ -160,7 +160,7 @@ def test_units_do_not_matter_where_the_price_follows_them(rng):
 def test_a_fit_with_a_column_of_time(digits, rng, unit):
     X = digits[:500] * 16
     time = (1.6e9 + 3e7 * rng.random(len(X))) * unit
-    options = {"depth": 4, "lambda_": 1.0, "random_state": 0}
+    options = {"depth": 5, "lambda_": 1.0, "random_state": 0}
     model = TAOClustering(10, **options).fit(np.column_stack([X, time]), embedding=X)
     assert model.cost_increase_ < 30
     assert model.tree_.n_clusters == 10
