@@ -100,11 +100,13 @@ class Date(Reader):
         texts = as_texts(column).str.strip(WHITE_SPACE)
         for form, pattern in _CERTAIN.items():
             if len(texts) and texts.str.fullmatch(pattern).all():
-                offsets = texts.str.extract(_OFFSET)[0].fillna("")
-                zone = _common_zone({*offsets.replace({"Z": "UTC", "+00:00": "UTC"})})
+                offsets = {found[1] if (found := re.search(_OFFSET, t)) else "" for t in texts}
+                zone = _common_zone({"UTC" if o in ("Z", "+00:00") else o for o in offsets})
                 reader = cls(tuple(missing), form=form, zone=zone or "")
-                if np.isfinite(reader._seconds(column)).all():
-                    return reader.starting_at(column)
+                seconds = reader._seconds(column)
+                if np.isfinite(seconds).all():
+                    first = reader.first if reader.is_time else reader.shown(int(seconds.min()))
+                    return replace(reader, first=first)
         return None
 
     def starting_at(self, column):
@@ -235,7 +237,7 @@ class Date(Reader):
         dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
         found = _whole_seconds(dates.dt.tz_convert(None))
         if self.form is None:
-            has_offset = texts.str.extract(_OFFSET)[0].notna().to_numpy()
+            has_offset = np.array([re.search(_OFFSET, text) is not None for text in texts])
             found[has_offset != bool(self.zone)] = np.nan
         seconds[~are_dates] = found
         return seconds

@@ -106,7 +106,7 @@ def test_marks_with_two_meanings_are_asked_about(cells, meanings, separator, tmp
     if separator:
         path = written(table, tmp_path, sep=separator)
         table = read_table(path, on_note=print)
-    with pytest.raises(OpenQuestionsError, match=r"column 'price': does .* separate") as found:
+    with pytest.raises(OpenQuestionsError, match=r"column 'price': does the mark in .* separate") as found:
         table_pipeline(table)
     mark = "," if "," in cells[1] else "."
     for key, meaning in meanings.items():
