@@ -46,6 +46,7 @@ _TOTAL = re.compile(
 )
 _MOSTLY = 0.5  # share of numbers in a column of numbers
 _LONGEST_UNIT = 4  # characters
+_NO_INTEGER = r"[^0-9+\n-]|[0-9]{19}"  # in the texts of integers of 64 bits
 _FEW_ROWS = 6  # fewer rows have no last row that sums them up
 
 
@@ -59,8 +60,6 @@ class Reading:
         Character between the values of a line.
     decimal : {".", ","}, optional
         Decimal mark of numbers.
-    thousands : str, optional
-        Separator of thousands. There is none by default.
     encoding : str, optional
         Encoding of the characters. The default is UTF-8, or cp1252 if the file is not UTF-8.
     header : bool, optional
@@ -70,7 +69,7 @@ class Reading:
     skip_units : bool, optional
         Whether the line below the header has units, which are left out.
     skip_last : int, optional
-        Number of rows at the end that are left out, such as totals.
+        Number of rows at the end that are left out if they are totals or remarks.
     escape : str, optional
         Character before a quote inside of a quoted cell; empty if quotes are doubled.
     na_values : tuple of str or numbers
@@ -81,7 +80,6 @@ class Reading:
 
     separator: str | None = None
     decimal: str | None = None
-    thousands: str | None = None
     encoding: str | None = None
     header: bool | None = None
     skip_lines: int | None = None
@@ -239,82 +237,83 @@ def file_of(reading):
 
 def _read_text(path, reading, on_note, decisions, doubts):
     """Read a text file as a table; `decisions` are those of a schema, by column."""
-    layout, notes, texts, question = _read_strings(path, reading, decisions)
-    if question is None:
-        may_ask = reading.decimal is None and reading.thousands is None
+    notes = []
+
+    def typed(texts):
+        may_ask = reading.decimal is None  # nobody has named the mark
         columns = [
             _typed(texts.iloc[:, j], layout, decisions.get(name), may_ask)
             for j, name in enumerate(texts)
         ]
-        frame = pd.concat(columns, axis=1) if columns else texts
-        question = _question_of_totals(frame, texts) if reading.skip_last is None else None
-    if question is not None:
+        return pd.concat(columns, axis=1)
+
+    try:
+        layout, names = _detected(path, reading, decisions, notes)
+        texts, n_remarks = _read_records(path, layout, names)
+        frame = typed(texts)
+        n_last = n_remarks or _n_totals(frame, texts)
+        if n_last and reading.skip_last is None:
+            cells = listed(filter(None, texts.iloc[-n_last]), quote=False)
+            text = f"is the last row ({cells}) a total or a remark?"
+            raise _question(text, [{"skip_last": n_last}, {"skip_last": 0}])
+    except OpenQuestionsError as error:
         if doubts == "ask":
-            raise OpenQuestionsError([question])
+            raise
+        (question,) = error.questions
         on_note(f"{question.text} Taken as the most careful answer: {question.careful}.")
         return _read_text(path, replace(reading, **question.careful), on_note, decisions, doubts)
     for message in notes:
         on_note(message)
+    if n_last and reading.skip_last:  # a later file may have no total
+        frame = typed(texts.iloc[: -min(n_last, reading.skip_last)])
     # Numbers of a later file are written with the same decimal mark. Other parts are detected anew.
     frame.attrs["layout"] = asdict(layout)  # plain values, which other formats can store
     frame.attrs["file"] = file_of(replace(reading, decimal=layout.decimal))
     return frame
 
 
-def _read_strings(path, reading, decisions):
-    """Return layout, notes, cells as strings and the question of a text file, or None for it."""
-    encodings, texts = _encodings(path, reading), None
-    for encoding in encodings:
-        try:
-            with file_errors(path):
-                layout, names, notes, question = _detected(
-                    path, replace(reading, encoding=encoding), decisions
-                )
-                if question is None:
-                    texts, question = _read_records(path, layout, names)
-            break
-        except ValueError as error:
-            if not isinstance(error.__cause__, UnicodeDecodeError) or encoding == encodings[-1]:
-                raise
-    if encoding in encodings[1:]:
-        notes.append(f"the file is not UTF-8, so it is read as {encoding}; see --encoding.")
-    return layout, notes, texts, question
+def _question(text, answers):
+    """Return the error that asks about a file; the first answer is the most careful one."""
+    return OpenQuestionsError([Question("file", text, tuple(answers), answers[0], is_file=True)])
 
 
-def _encodings(path, reading):
-    """Return the encodings to try; the last one can read any file."""
-    with file_errors(path), _opened(path, "rb") as file:
+def _encoding(path, reading):
+    """Return the encoding of a file: that of its byte order mark, the given, or one that suits."""
+    with _opened(path, "rb") as file:
         start = file.read(4)
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if start.startswith(mark):
-            return (encoding,)
-    return ("utf-8", "cp1252", "latin-1") if reading.encoding is None else (reading.encoding,)
+            return encoding
+    for encoding in (reading.encoding,) if reading.encoding else ("utf-8", "cp1252"):
+        with (
+            contextlib.suppress(UnicodeDecodeError),
+            _opened(path, "rt", encoding=encoding) as file,
+        ):
+            while file.read(_BLOCK):
+                pass
+            return encoding
+    return reading.encoding or "latin-1"  # which can read any file
 
 
-def _question_of_totals(frame, texts):
-    """Return the question whether the last rows of a table sum up the others; None for rows."""
-    n_rows, n_last = len(frame), 0
-    if n_rows < _FEW_ROWS:
-        return None
+def _n_totals(frame, texts):
+    """Return the number of last rows that sum up the others, by a word or by their numbers."""
+    most = len(frame) - _FEW_ROWS
+    if most < 0:
+        return 0
     words = texts[frame.select_dtypes(exclude=["number", "bool"]).columns]
-    while n_last < n_rows - _FEW_ROWS:
-        last = words.iloc[n_rows - 1 - n_last]
+    for n_last in range(most):
+        last = words.iloc[-1 - n_last]
         totals = [name for name, cell in last.items() if _TOTAL.fullmatch(cell.strip())]
         if not any((words[name] == last[name]).sum() == 1 for name in totals):
             break
-        n_last += 1
+    if n_last:
+        return n_last
     numbers = frame.select_dtypes("number").to_numpy(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         sums = np.nansum(numbers[:-1], axis=0)
         largest = np.abs(np.nan_to_num(numbers[:-1])).max(axis=0)
         is_sum = np.abs(numbers[-1] - sums) <= 1e-9 * np.abs(sums)
-    n_last = n_last or int((is_sum & (np.abs(numbers[-1]) > largest)).any())
-    if n_last == 0:
-        return None
-    cells = listed(filter(None, texts.iloc[-n_last]), quote=False)
-    answers = {"skip_last": n_last}, {"skip_last": 0}
-    text = f"is the last row ({cells}) a total or a remark?"
-    return Question("file", text, answers, answers[0], is_file=True)
+    return int((is_sum & (np.abs(numbers[-1]) > largest)).any())
 
 
 def _opened(path, mode, **options):
@@ -327,9 +326,9 @@ def _n_before(layout):
 
 
 def _read_records(path, layout, names):
-    """Return the cells of a text file as strings, and a Question about its last lines or None."""
+    """Return the cells of a text file as strings, and the number of remarks at its end."""
     try:
-        with warnings.catch_warnings():  # pandas warns of lines with too many values
+        with file_errors(path), warnings.catch_warnings():  # pandas warns of too many values
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 path,
@@ -344,20 +343,38 @@ def _read_records(path, layout, names):
                 na_filter=False,
                 escapechar=layout.escape or None,
             )
-    except (pd.errors.ParserError, pd.errors.ParserWarning):
-        _check_widths(path, layout, len(names))
+    except ValueError:
+        _n_remarks(path, layout, len(names))
         raise
     # If the last value of a line is empty, it is missing, or the line has too few values.
-    remarks = []
-    if (frame.iloc[:, -1] == "").any() and not _is_regular(path, layout, frame.shape):
-        remarks = _check_widths(path, layout, len(names))
-    if remarks:
-        answers = ({"skip_last": len(remarks)},)
-        text = f"is the last line {remarks[-1]!r} a remark?"
-        return None, Question("file", text, answers, answers[0], is_file=True)
-    last = len(frame) - (layout.skip_last or 0)
-    rows = frame.iloc[int(bool(layout.skip_units)) : last].reset_index(drop=True)
-    return rows.set_axis(names, axis=1), None
+    is_filled = (frame.iloc[:, -1] != "").all()
+    n_remarks = 0 if is_filled else _n_remarks(path, layout, len(names))
+    rows = frame.iloc[int(bool(layout.skip_units)) :].reset_index(drop=True)
+    return rows.set_axis(names, axis=1), n_remarks
+
+
+def _n_remarks(path, layout, width):
+    """Return the number of last lines that have a text instead of a value for each column.
+
+    Raises
+    ------
+    ValueError
+        At the first other record that does not have a value for each column.
+    """
+    n_records, wrong = 0, []
+    with file_errors(path):
+        for number, record in _records(path, layout):
+            if len(record) != width and n_records >= layout.header:
+                wrong.append((n_records, number, record))
+            n_records += 1
+        is_last = [place for place, _, _ in wrong] == [*range(n_records - len(wrong), n_records)]
+        are_texts = all(len(r) == 1 and any(map(str.isalpha, r[0])) for _, _, r in wrong)
+        is_answered = layout.skip_last is None or layout.skip_last >= len(wrong)
+        is_remark = is_last and are_texts and is_answered and len(wrong) < n_records - _FEW_ROWS
+        if wrong and not is_remark:
+            _, number, record = wrong[0]
+            raise ValueError(f"line {number} has {len(record)} values, expected {width}")
+    return len(wrong)
 
 
 def _typed(texts, layout, decision, may_ask):
@@ -383,74 +400,37 @@ def _typed(texts, layout, decision, may_ask):
         truth = cells.str.lower().astype(object).map({"true": True, "false": False})
         is_read = truth[~is_gap].notna().all()
         return truth.astype(object if is_gap.any() else bool) if is_read else texts
-    numbers = _numbers(filled, layout)
-    doubt = "" if is_number or numbers is None else doubtful_number(filled, layout.decimal)
-    if numbers is None or doubt == "codes" or (doubt and may_ask):
+    numbers = _numbers(filled, layout.decimal)
+    if numbers is None:
+        return texts
+    doubt = "" if is_number else doubtful_number(filled, layout.decimal)
+    if doubt == "codes" or (doubt and may_ask):
         return texts
     codes = [code for code in layout.na_values if not isinstance(code, str)]
     if len(filled) and not (is_gap.any() or np.isin(numbers, codes).any()):
         return pd.Series(numbers, index=texts.index, name=texts.name)
     found = np.full(len(cells), np.nan)
-    found[~is_gap] = numbers
-    found[np.isin(found, codes)] = np.nan
+    found[~is_gap] = np.where(np.isin(numbers, codes), np.nan, numbers)
     return pd.Series(found, index=texts.index, name=texts.name)
 
 
-def _numbers(cells, layout):
+def _numbers(cells, decimal):
     """Return strings as an array of integers or floats; None if one of them is no number."""
-    if layout.thousands:
-        cells = cells.str.replace(layout.thousands, "", regex=False)
-    if layout.decimal != ".":
-        if cells.str.contains(".", regex=False).any():
-            return None
-        cells = cells.str.replace(layout.decimal, ".", regex=False)
-    cells = cells.astype(object)
-    for some in (cells.iloc[:_FIRST], cells):  # most columns of strings show it at once
-        numbers = pd.to_numeric(some, errors="coerce")
-        if numbers.isna().any():
-            return None
-    if numbers.dtype.kind in "iu":
-        return numbers.to_numpy()
-    return cells.to_numpy(dtype=object).astype(np.float64)  # exact, unlike to_numeric
-
-
-def _is_regular(path, layout, shape):
-    """Return whether a file without quotes has the separators of a table of this shape."""
-    n_rows, n_columns = shape
-    left = (n_rows + layout.header) * (n_columns - 1)
-    with _opened(path, "rt", newline="", encoding=layout.encoding) as file:
-        while block := file.read(_BLOCK):
-            left -= block.count(layout.separator)
-            if '"' in block:
-                return False
-    return left == 0
-
-
-def _check_widths(path, layout, width):
-    """Return the texts of the last lines that are remarks: list of str.
-
-    Raises
-    ------
-    ValueError
-        At the first other record that does not have a value for each column.
-    """
-    wrong, n_records = [], 0
-    for number, record in _records(path, layout):
-        if len(record) != width and n_records >= layout.header:
-            wrong.append((n_records, number, record))
-        n_records += 1
-    kept = n_records - (layout.skip_last or 0)
-    wrong = [each for each in wrong if each[0] < kept]
-    are_last = [place for place, _, _ in wrong] == [*range(kept - len(wrong), kept)]
-    texts = [record[0] for _, _, record in wrong if len(record) == 1 and _has_letters(record[0])]
-    if wrong and not (are_last and len(texts) == len(wrong) < kept - _FEW_ROWS):
-        _, number, record = wrong[0]
-        raise ValueError(f"line {number} has {len(record)} values, expected {width}")
-    return texts
-
-
-def _has_letters(text):
-    return any(map(str.isalpha, text))
+    if decimal != ".":
+        cells = cells.str.translate({ord("."): "_", ord(decimal): "."})
+    some = pd.to_numeric(cells.iloc[:_FIRST].astype(object), errors="coerce")
+    if some.isna().any():  # most columns of strings show it at once
+        return None
+    cells = cells.to_numpy(dtype=object)
+    text = "\n".join(cells)
+    if re.search("[^0-9A-Za-z.+\n-]", text):  # Python reads 1_000 and Arabic digits, too
+        return None
+    kind = np.float64 if re.search(_NO_INTEGER, text) else np.int64
+    try:
+        numbers = cells.astype(kind)  # exact, unlike to_numeric
+    except ValueError:
+        return None
+    return None if np.isnan(numbers).any() else numbers
 
 
 def _records(path, layout):
@@ -474,24 +454,28 @@ def _split(lines, separator, escape=""):
 # ---------------------------------------------------------------------- layout of a text file
 
 
-def _detected(path, reading, known):
+def _detected(path, reading, known, notes):
     """Detect what is None from the first lines of a file; `known` has the names of a schema.
 
     Returns
     -------
-    reading : Reading
+    layout : Reading
     names : list of str, names of the columns
-    notes : list of str, messages about what was detected
-    question : Question about the first lines, or None
 
     Raises
     ------
     ValueError
         If the file is empty.
+    OpenQuestionsError
+        If the first lines may have more than names.
     """
-    skip, separator, notes = reading.skip_lines or 0, reading.separator, []
-    with _opened(path, "rt", newline="", encoding=reading.encoding) as file:
-        lines = list(islice(file, skip, skip + _HEAD_LINES))
+    skip, separator = reading.skip_lines or 0, reading.separator
+    with file_errors(path):
+        encoding = _encoding(path, reading)
+        with _opened(path, "rt", newline="", encoding=encoding) as file:
+            lines = list(islice(file, skip, skip + _HEAD_LINES))
+    if reading.encoding is None and encoding in ("cp1252", "latin-1"):
+        notes.append(f"the file is not UTF-8, so it is read as {encoding}; see --encoding.")
     sign = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None
     if sign:  # a line that Excel writes
         separator, skip, lines = separator or sign[1], skip + 1, lines[1:]
@@ -500,33 +484,60 @@ def _detected(path, reading, known):
     if len(lines) == _HEAD_LINES and len(records) > 1:
         del records[-1]  # it may be cut off
     if not records:
-        raise ValueError("the file is empty")
+        raise ValueError(f"{path}: the file is empty.")
     n_titles = _n_titles(records) if reading.skip_lines is None else 0
     cells = [record for _, record in records[n_titles:]]
     head = pd.DataFrame(zip(*zip_longest(*cells, fillvalue=""), strict=True))
     head = head.apply(lambda cells: cells.str.strip())
     head = head.mask(head.isin(reading.na_values), "")
     decimal = reading.decimal or _decimal_of(head, separator)
-    if reading.decimal is None and decimal == reading.thousands:
-        decimal = "," if decimal == "." else "."
     if decimal == ",":
         head = head.apply(lambda cells: cells.str.replace(",", "."))
     numbers = head.apply(pd.to_numeric, errors="coerce")
+    start = " / ".join(line.strip()[:40] for line in lines[:2])
+    _check_first_lines(reading, start, records, n_titles, head, numbers, skip)
+    header = reading.header
+    if header is None:
+        is_known = bool(known.keys() & {*map(str.strip, cells[0])})
+        header = is_known or _has_header(head, numbers)
+        if header is None:
+            text = f"does the first line of {start} name the columns?"
+            raise _question(text, [{"header": True}, {"header": False}])
+        if not header:
+            notes.append("no header was found, so columns are x0, x1, ...; see --header.")
     found = {"separator": separator, "decimal": decimal, "skip_lines": skip, "escape": escape}
-    n_names = _n_lines_of_names(head, numbers) - bool(reading.skip_units)
-    answers = _answers_about_names(reading, lines, records, n_titles, n_names, skip)
-    if answers:
-        if n_names == 2 and not all(map(_is_unit_like, head.iloc[1])):
-            answers.reverse()
-        start = " / ".join(line.strip()[:40] for line in lines[:2])
-        text = f"do the first lines ({start}) have a title, a remark or units, not only names?"
-        answers.append({key: type(value)() for answer in answers for key, value in answer.items()})
-        question = Question("file", text, tuple(answers), answers[0], is_file=True)
-        return replace(reading, **found, header=True), [], notes, question
-    names, header = _names_of(reading, cells[0], head, numbers, known)
-    if not header and reading.header is None:
-        notes.append("no header was found, so columns are x0, x1, ...; see --header.")
-    return replace(reading, **found, header=header), names, notes, None
+    layout = replace(reading, **found, encoding=encoding, header=header)
+    if header and len(head) == 1:
+        raise ValueError(f"{path}: the file has column names but no rows.")
+    return layout, _names_of(cells[0], head, header)
+
+
+def _check_first_lines(reading, start, records, n_titles, head, numbers, skip):
+    """Raise an OpenQuestionsError if the first lines may have titles or units beside names."""
+    answers, n_more = [], _n_lines_of_names(head, numbers) - bool(reading.skip_units)
+    if n_more == 1 and reading.skip_units is None:
+        answers.append({"skip_units": True})
+    if n_titles + n_more > 0 and reading.skip_lines is None:
+        number, names = records[n_titles + n_more]
+        n_lines = "".join(names).count("\n") + 1
+        answers.append({"skip_lines": skip + number - n_lines})
+    if not answers:
+        return
+    if n_more == 1 and not all(map(_is_unit_like, head.iloc[1])):
+        answers.reverse()
+    text = f"do the first lines ({start}) have a title, a remark or units, not only names?"
+    no = {key: type(value)() for answer in answers for key, value in answer.items()}
+    raise _question(text, [*answers, no])
+
+
+def _names_of(first, head, header):
+    """Return the names of the columns from the first record: list of str."""
+    names, width = [cell.strip() for cell in first], len(first)
+    if head.shape[1] == width + 1 and not (head.iloc[1:, width] != "").any():
+        names.append("")  # each row ends with a separator, but the header does not
+    if not header:
+        return [f"x{j}" for j in range(len(names))]
+    return [name or f"Unnamed: {j}" for j, name in enumerate(names)]
 
 
 def _n_titles(records):
@@ -537,35 +548,6 @@ def _n_titles(records):
         for _, record in records
     )
     return len([*takewhile(bool, is_title)])
-
-
-def _answers_about_names(reading, lines, records, n_titles, n_names, skip):
-    """Return the answers about lines of titles and units: list of dict, empty without a doubt."""
-    answers = []
-    if n_names == 2 and reading.skip_units is None:
-        answers.append({"skip_units": True})
-    before = n_titles + n_names - 1
-    if reading.skip_lines is None and before:
-        line = records[before - 1][0]
-        while line < len(lines) and not lines[line].strip():
-            line += 1
-        answers.append({"skip_lines": skip + line})
-    return answers
-
-
-def _names_of(reading, first, head, numbers, known):
-    """Return the names of the columns, and whether they are in the first record."""
-    header, n_columns = reading.header, len(first)
-    if header is None:
-        header = bool(known.keys() & {*map(str.strip, first)}) or _is_header(head, numbers)
-    if head.shape[1] == n_columns + 1 and not (head.iloc[1:, n_columns] != "").any():
-        n_columns += 1  # each row ends with a separator, but the header does not
-    if not header:
-        return [f"x{j}" for j in range(n_columns)], False
-    if len(head) == 1:
-        raise ValueError("the file has column names but no rows")
-    cells = [cell.strip() for cell in [*first, ""]]
-    return [cells[j] or f"Unnamed: {j}" for j in range(n_columns)], True
 
 
 def _marks_of(lines, path, separator, escape, notes):
@@ -600,24 +582,22 @@ def _is_one_column(lines):
 
 
 def _n_lines_of_names(head, numbers):
-    """Return the number of lines up to the last one that may name the columns: int, at least 1.
+    """Return the number of the last of the first lines that may name the columns: int, mostly 0.
 
     In these lines, no cell of a column of numbers is a number, and no other cell recurs below.
     """
     below = slice(len(head) // 2, None)
     share = numbers[below].notna().sum() / np.maximum((head[below] != "").sum(), 1)
     is_number = (share > _MOSTLY).to_numpy()
-    if not is_number.any() or len(is_number) < 2:
-        return 1
-    n_names = 1
-    for line in range(min(len(head) - 1, _HEAD_LINES // 2)):
+    last = 0
+    for line in range(min(len(head) - 1, _HEAD_LINES // 2) if is_number.any() else 0):
         cells = head.iloc[line]
         recurs = (head.iloc[line + 1 :] == cells).any() & (cells != "")
         if numbers.iloc[line][is_number].notna().any() or (line and recurs[~is_number].any()):
             break
         if (cells[is_number] != "").all():
-            n_names = line + 1
-    return n_names
+            last = line
+    return last if len(is_number) > 1 else 0
 
 
 def _is_unit_like(cell):
@@ -632,12 +612,11 @@ def _decimal_of(head, separator):
     return "," if comma and not point and separator != "," else "."
 
 
-def _is_header(head, numbers):
-    """Return whether the first record names the columns.
+def _has_header(head, numbers):
+    """Return whether the first record names the columns; None if it may.
 
-    This is so in three cases: it has no numbers; a number stands below one of its words; or its
-    numbers are years, or a sequence such as wavelengths, beside a string column, and most records
-    below have no such numbers.
+    It does if it has no numbers, or if a number stands below one of its words. It may if it has
+    numbers, such as years, beside words that do not recur.
     """
     is_number = numbers.iloc[0].notna()
     is_word = ~is_number & (head.iloc[0] != "")
@@ -645,17 +624,7 @@ def _is_header(head, numbers):
         return True
     is_string = ~is_number & (numbers[1:].isna() & (head[1:] != "")).any()
     recurs = (head[1:] == head.iloc[0]).loc[:, is_string].any(axis=None)
-    values = numbers.loc[:, is_number].to_numpy()
-    if recurs or not is_string.any():
-        return False
-    are_years = ((values % 1 == 0) & (values >= 1700) & (values <= 2200)).all(axis=1)
-    if values.shape[1] < 2:
-        return bool(are_years[0] and not are_years[1:].any())
-    steps = np.diff(values)
-    are_even = np.isclose(steps, steps[:, :1]).all(axis=1) & (steps[:, 0] != 0)
-    are_increasing = (steps > 0).all(axis=1)
-    rules = (are_years, *((are_even, are_increasing) if steps.shape[1] > 1 else ()))
-    return any(rule[0] and rule[1:].mean() < 0.5 for rule in rules)
+    return None if is_string.any() and not recurs else False
 
 
 # Separators and readers by the ending of the file name.

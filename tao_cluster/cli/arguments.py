@@ -220,7 +220,6 @@ def _add_reading_options(parser):
     text = "character between the values of a line; TAB for a tab (default: detected)"
     add("--sep", dest="separator", type=_separator, help=text)
     add("--decimal", choices=(".", ","), help="decimal mark of numbers (default: detected)")
-    add("--thousands", metavar="MARK", help="separator of thousands in numbers (default: none)")
     add("--encoding", help="encoding of the characters (default: utf-8, or else cp1252)")
     text = "whether the first line names the columns (default: detected)"
     add("--header", action=BooleanOptionalAction, help=text)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 
-from .readers import WHITE_SPACE, Reader, as_texts, by_kind, exact_numbers
+from .readers import WHITE_SPACE, Reader, by_kind, exact_numbers
 
 _DAY, _HOUR = 86_400, 3600  # seconds
 
@@ -97,10 +97,10 @@ class Date(Reader):
             return None if zone is None else reader.starting_at(column)
         if not all(isinstance(cell, str | time) for cell in column):
             return None
-        texts = as_texts(column).str.strip(WHITE_SPACE)
+        texts = pd.Series([str(cell).strip(WHITE_SPACE) for cell in column], dtype=object)
         for form, pattern in _CERTAIN.items():
             if len(texts) and texts.str.fullmatch(pattern).all():
-                offsets = {found[1] if (found := re.search(_OFFSET, t)) else "" for t in texts}
+                offsets = {*map(_offset, texts)}
                 zone = _common_zone({"UTC" if o in ("Z", "+00:00") else o for o in offsets})
                 reader = cls(tuple(missing), form=form, zone=zone or "")
                 seconds = reader._seconds(column)
@@ -228,16 +228,17 @@ class Date(Reader):
         if self.form in COUNTED:
             unit, zero = COUNTED[self.form]
             return np.floor(exact_numbers(cells) * unit + zero)
-        are_dates = cells.map(lambda cell: isinstance(cell, date)).to_numpy(dtype=bool)
+        are_dates = np.array([isinstance(cell, date) for cell in cells], dtype=bool)
         seconds = np.full(len(cells), np.nan)
         seconds[are_dates] = [self._of_date(cell) for cell in cells[are_dates]]
         # The number 20240131 is 20240131.0 in a column with missing values.
-        texts = as_texts(cells[~are_dates]).str.strip(WHITE_SPACE).str.removesuffix(".0")
+        texts = [str(cell).strip(WHITE_SPACE).removesuffix(".0") for cell in cells[~are_dates]]
+        texts = pd.Series(texts, dtype=object)
         form = "ISO8601" if self.form is None else self.form
         dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
         found = _whole_seconds(dates.dt.tz_convert(None))
         if self.form is None:
-            has_offset = np.array([re.search(_OFFSET, text) is not None for text in texts])
+            has_offset = np.array([_offset(text) != "" for text in texts], dtype=bool)
             found[has_offset != bool(self.zone)] = np.nan
         seconds[~are_dates] = found
         return seconds
@@ -407,6 +408,12 @@ def _zones(column):
     return {"" if zone is None else _zone_name(zone) for zone in distinct.values()}
 
 
+def _offset(text):
+    """Return the offset at the end of a date of ISO 8601; it is empty if there is none."""
+    end = text[-1:] if text.endswith("Z") else text[-6:]
+    return end if ":" in text and end[0] in "Z+-" else ""
+
+
 def _common_zone(zones):
     """Return the zone of a column with dates of these zones; it is UTC if there are several.
 
@@ -465,7 +472,6 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
 )
-_OFFSET = r"\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})$"
 # Patterns of strings with one meaning, by their form; None is ISO 8601.
 _CERTAIN_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?"
 _CERTAIN = {None: _CERTAIN_DATE, "%H:%M": r"\d{1,2}:\d{2}", "%H:%M:%S": r"\d{1,2}:\d{2}:\d{2}"}

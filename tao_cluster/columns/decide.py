@@ -34,9 +34,19 @@ _NAMES_OF_NUMBERED = {"store", "shop", "branch", "unit", "index"}  # as whole na
 # What stands before "id" in names such as "userid". Other words that end in "id", from acid to
 # Madrid, name no identifiers.
 _IDENTIFIED = {
-    *("user", "customer", "client", "member", "person", "patient", "student", "employee", "account"),
-    *("company", "order", "product", "item", "invoice", "transaction", "session", "event", "case"),
-    *("row", "sample", "object", "station", "sensor", "device", "store", "passenger", "household"),
+    *("user", "customer", "client", "member", "person", "patient", "student", "employee", "case"),
+    *("company", "order", "product", "item", "invoice", "transaction", "session", "account", "row"),
+    *(
+        "sample",
+        "object",
+        "station",
+        "sensor",
+        "device",
+        "store",
+        "passenger",
+        "household",
+        "event",
+    ),
 }
 # Integers between these numbers may be dates of a form; no form reads milliseconds since 1970.
 _DATES_AS_INTEGERS = {
@@ -115,7 +125,7 @@ class _Cells:
         return np.average(is_found, weights=np.bincount(self.codes)[kinds])
 
 
-def decide(column, name, options):
+def decide(column, name, options):  # noqa: PLR0911, one per reason
     """Return the Decision about a column. It has a question if the column has several meanings.
 
     Parameters
@@ -138,7 +148,7 @@ def decide(column, name, options):
     try:
         codes, _ = pd.factorize(filled)
     except TypeError:
-        return replace(decision, why="has values of a type such as lists")
+        return replace(decision, why=f"has values of type {type(filled.iloc[0]).__name__}")
     kinds = filled.iloc[np.unique(codes, return_index=True)[1]]
     if len(kinds) + (decision.n_missing > 0) < 2:
         why = f"always {kinds.iloc[0]}" if len(kinds) else "empty"
@@ -336,7 +346,7 @@ def _is_called_name(name):
 # ---------------------------------------------------------------------- strings
 
 
-def _strings(cells, options):
+def _strings(cells, options):  # noqa: PLR0911, one per kind
     """Return the decision about a column of strings, dates or other objects; see `_kind_of`."""
     some = slice(None, None, max(1, len(cells.kinds) // _SAMPLE))  # they show most kinds at once
     date = Date.from_cells(cells.kinds.iloc[some]) and Date.from_cells(cells.kinds, cells.words)

@@ -370,10 +370,10 @@ def doubtful_number(cells, decimal=".", thousands="", unit=""):
     text = "\n".join(cells)
     if not unit and _LIKE_CODES.search(text):
         return "codes"
-    if not unit and re.search(r"[.,]\d+0$", text, re.MULTILINE):
-        decimals = re.findall(rf"\{decimal}(\d+)$", text, re.MULTILINE)
-        if {*map(len, decimals)} == {1, 2} and any(re.match("[1-9]0", d) for d in decimals):
-            return "codes"
+    ends = (rf"\{decimal}{end}$" for end in ("[1-9]0", r"\d"))
+    is_version = not unit and all(re.search(end, text, re.MULTILINE) for end in ends)
+    if is_version and not re.search(rf"\{decimal}\d{{3}}", text):
+        return "codes"
     mark = next((each for each in (thousands, decimal) if each in (".", ",") and each in text), "")
     if not mark or (mark == "," and unit[:1] in ("$", "£")):
         return ""

@@ -86,7 +86,7 @@ class OpenQuestionsError(SchemaError):
     ...     table_pipeline(table, schema={"size": {"kind": "number"}})
     ... except OpenQuestionsError as error:
     ...     print(error.questions[0])
-    column 'price': does '.' in '1.250' separate thousands or decimals?
+    column 'price': does the mark in '1.250' separate thousands or decimals?
         "price": {"kind": "number", "thousands": "."}
         "price": {"kind": "number", "decimal": "."}
         "price": {"use": false}

@@ -95,15 +95,7 @@ def test_encodings_are_detected_and_reported(read, capsys, encoding, found):
         ("5.5,,2\n1,2,3\n2,3,3\n", ["x0", "x1", "x2"]),
         ("5.5,NA,2\n1,2,3\n2,3,3\n", ["x0", "x1", "x2"]),
         ("?,1,2,3\n5,4,2,1\n4,?,2,9\n", ["x0", "x1", "x2", "x3"]),
-        ("country,2000,2001\nFR,1.5,2.5\nDE,3.5,2.5\n", ["country", "2000", "2001"]),
-        ("country,2010,2000\nFR,1,2\nDE,3,4\n", ["country", "2010", "2000"]),
-        (",1990,2000\nFR,1,2\nDE,3,4\n", ["Unnamed: 0", "1990", "2000"]),
-        ("s,400,410,420\nu,3,1,2\nv,2,2,2\n", ["s", "400", "410", "420"]),
-        ("s,400.1,410.7,423\nu,3,1,2\nv,2,2,2\n", ["s", "400.1", "410.7", "423"]),
         ("u,400,410,420\nu,3,1,2\nv,2,2,2\n", ["x0", "x1", "x2", "x3"]),  # u is a value
-        ("s,1,2,3\nu,4,5,6\nv,7,8,9\n", ["x0", "x1", "x2", "x3"]),  # every row is a sequence
-        ("Ann,4,1,9\nBob,3,1,2\nEve,2,2,2\n", ["x0", "x1", "x2", "x3"]),
-        ("s;1,5;2,5;3,5\nu;1,1;0,5;2\nv;3;2;2\n", ["s", "1,5", "2,5", "3,5"]),
         ('"a,b",c\n1,2\n3,4\n', ["a,b", "c"]),
         ("a,b\nTrue,1\nFalse,2\n", ["a", "b"]),
         ("name\nAnn\nBob\n", ["name"]),
@@ -112,6 +104,36 @@ def test_encodings_are_detected_and_reported(read, capsys, encoding, found):
 def test_headers_are_found(read, capsys, text, names):
     assert list(read(text)) == names
     assert ("no header was found" in capsys.readouterr().out) == (names[0] == "x0")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("country,2000,2001\nFR,1.5,2.5\nDE,3.5,2.5\n", ["country", "2000", "2001"]),
+        ("district,2020\nu,1\nv,7\n", ["district", "2020"]),
+        (",1990,2000\nFR,1,2\nDE,3,4\n", ["Unnamed: 0", "1990", "2000"]),
+        ("s,400.1,410.7,423\nu,3,1,2\nv,2,2,2\n", ["s", "400.1", "410.7", "423"]),
+        ("s;1,5;2,5;3,5\nu;1,1;0,5;2\nv;3;2;2\n", ["s", "1,5", "2,5", "3,5"]),
+        ("Ann,4,1,9\nBob,3,1,2\nEve,2,2,2\n", ["Ann", "4", "1", "9"]),
+    ],
+)
+def test_a_first_line_with_numbers_beside_new_words_is_asked_about(read, text, names):
+    with pytest.raises(OpenQuestionsError, match="name the columns") as found:
+        read(text)
+    (question,) = found.value.questions
+    assert question.answers == ({"header": True}, {"header": False})
+    assert list(read(text, header=True)) == names
+    assert list(read(text, header=False)) == [f"x{j}" for j in range(len(names))]
+
+
+def test_only_a_total_is_left_out_of_a_later_file(read, tmp_path):
+    """The schema of a file with a total reads files without one, and with more of them."""
+    rows = "u,1\nv,3\n" * 4
+    layout = {"skip_last": 1}
+    for end, n_rows in (("Total,16\n", 8), ("", 8), ("v,7\n", 9), ("Source: the bank\n", 8)):
+        frame = read("a,b\n" + rows + end, **layout)
+        assert len(frame) == n_rows
+        assert frame["b"].dtype.kind == "i"
 
 
 def test_long_cells_and_line_breaks_in_cells(read):
