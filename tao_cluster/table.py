@@ -522,7 +522,7 @@ def _warn(decisions):
         text = "; ".join(doubts)
         warn(f"{text[0].upper()}{text[1:]}.", DecisionWarning)
     many = [
-        f"{d.column} ({d.missing_percent:.0f} %)"
+        f"{d.column} ({100 * d.n_missing / d.n_rows:.0f} %)"
         for d in decisions
         if d.readers and d.n_missing > _MANY_MISSING * d.n_rows and d.kind != "category"
     ]

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -13,20 +14,32 @@ from .readers import Level, Number, Reader, Written
 
 READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, Duration)}
 
-# Strings that mean a missing value: those of pandas.read_csv, and further ones.
+# Strings that mean a missing value.
 NA_VALUES = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-", "--", "."),
-    *("n.a.", "N.A.", "#REF!", "#DIV/0!", "#VALUE!", "none", "NONE", "Null", "Nan", "NAN", "na"),
-    *("\\N", "NaT", "nil", "unknown", "Unknown", "UNKNOWN", "missing", "Missing", "not available"),
-    *("k.A.", "k. A.", "k.a.", "unbekannt", "Unbekannt", "keine Angabe", "fehlt", "inconnu"),
-    *("Inconnu", "n.d.", "N.D.", "n/d", "N/D", "s/d", "s.d.", "desconocido", "Desconocido"),
-    *("sin datos", "desconhecido", "sconosciuto", "Sconosciuto", "onbekend", "Onbekend", "n.b."),
-    *("okänd", "ukjent", "ukendt", "tuntematon", "nieznany", "brak", "brak danych"),
+    *("", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-", "--"),
+    *(
+        "n.a.",
+        "N.A.",
+        "#DIV/0!",
+        "#VALUE!",
+        "none",
+        "NONE",
+        "Null",
+        "NAN",
+        "na",
+        "\\N",
+        "NaT",
+        "nil",
+    ),
+    *("unknown", "Unknown", "UNKNOWN", "missing", "Missing", "not available", "k.A.", "k. A."),
+    *("unbekannt", "Unbekannt", "keine Angabe", "fehlt", "inconnu", "Inconnu", "n.d.", "N.D."),
+    *("n/d", "N/D", "s/d", "s.d.", "desconocido", "Desconocido", "sin datos", "desconhecido"),
+    *("sconosciuto", "Sconosciuto", "onbekend", "Onbekend", "n.b.", "okänd", "ukjent", "ukendt"),
+    *("tuntematon", "nieznany", "brak", "brak danych"),
 )
 
 VERSION = 1
-_PARTS = ("version", "missing", "file", "columns")
+_PARTS = {"version": object, "missing": list | tuple, "file": dict, "columns": dict}
 
 
 class SchemaError(ValueError):
@@ -143,16 +156,6 @@ class Decision:
     doubt: str = ""
     question: Question | None = None
 
-    @property
-    def only(self):
-        """The reader if there is one, else the tuple of readers."""
-        return self.readers[0] if len(self.readers) == 1 else self.readers
-
-    @property
-    def missing_percent(self):
-        """Missing values in percent of the rows."""
-        return 100 * self.n_missing / max(self.n_rows, 1)
-
 
 @dataclass(frozen=True)
 class Schema:
@@ -194,8 +197,9 @@ class Schema:
 
     @property
     def readers(self):
-        """The readers of the columns that are used: dict, by column."""
-        return {d.column: d.only for d in self.decisions if d.readers}
+        """The readers of the columns that are used: dict of Reader, or of tuples of several."""
+        used = (d for d in self.decisions if d.readers)
+        return {d.column: d.readers if len(d.readers) > 1 else d.readers[0] for d in used}
 
     @property
     def columns(self):
@@ -205,26 +209,12 @@ class Schema:
     @property
     def table(self):
         """The decisions as a DataFrame with one row per column of the raw table."""
-        return pd.DataFrame(
-            {
-                "column": [d.column for d in self.decisions],
-                "kind": [d.kind for d in self.decisions],
-                "missing": [d.n_missing for d in self.decisions],
-                "missing_percent": [round(d.missing_percent, 1) for d in self.decisions],
-                "done": [d.done for d in self.decisions],
-                "why": [d.why for d in self.decisions],
-            }
-        )
-
-    @classmethod
-    def from_readers(cls, readers):
-        """Return the schema of a dict of readers, or of tuples of readers, by column."""
-        decisions = []
-        for name, given in readers.items():
-            own = given if isinstance(given, tuple) else (given,)
-            kind = "category" if isinstance(own[0], Level) else _kind(own[0])
-            decisions.append(Decision(name, kind, done="used", readers=own))
-        return cls(tuple(decisions))
+        rows = [
+            (d.column, d.kind, d.n_missing, 100 * d.n_missing / max(d.n_rows, 1), d.done, d.why)
+            for d in self.decisions
+        ]
+        names = ["column", "kind", "missing", "missing_percent", "done", "why"]
+        return pd.DataFrame(rows, columns=names).round(1)
 
     # ------------------------------------------------------------------ documents
 
@@ -280,15 +270,13 @@ class Schema:
         SchemaError
             If the document has unknown keys, or values of a wrong type.
         """
-        _check_keys("the schema", document, _PARTS)
+        _check("the schema", document, _PARTS)
         if document.get("version", VERSION) != VERSION:
             raise SchemaError(f"the version {document['version']!r} is not known.")
-        missing = _words("missing", document.get("missing", NA_VALUES))
-        file, columns = document.get("file", {}), document.get("columns", {})
-        if not isinstance(file, dict) or not isinstance(columns, dict):
-            raise SchemaError('"file" and "columns" must be objects with names as keys.')
+        missing = _words("the schema", document.get("missing", NA_VALUES))
+        columns = document.get("columns", {})
         decisions = (_decision(name, entry, missing) for name, entry in columns.items())
-        return cls(tuple(decisions), missing, file)
+        return cls(tuple(decisions), missing, document.get("file", {}))
 
     @classmethod
     def from_any(cls, schema):
@@ -307,25 +295,22 @@ class Schema:
         entry = {"kind": decision.kind}
         if decision.readers:
             reader = decision.readers[0]
-            entry["kind"] = _kind(reader)
-            defaults = type(reader)()
+            entry["kind"] = kind = _kind(reader)
+            usual = type(reader)()
             for name, key in _KEYS[type(reader)].items():
                 value = getattr(reader, name)
-                if value != getattr(defaults, name) or key in _ALWAYS:
+                # A decimal mark says that the numbers are strings; a time has no first date.
+                is_needed = key == "decimal" or (key == "first" and kind != "time")
+                if is_needed or value != getattr(usual, name):
                     entry[key] = value
-            if entry["kind"] == "time":
-                del entry["first"]
             own = [word for word in reader.missing if word not in self.missing]
-            if own:
-                entry["missing"] = own
-            if len(decision.readers) > 1:
-                entry["parts"] = [part.part for part in decision.readers[1:]]
+            entry |= {"missing": own} if own else {}
+            parts = [part.part for part in decision.readers[1:]]
+            entry |= {"parts": parts} if parts else {}
         else:
             entry["use"] = False
-        if decision.done not in ("left out", "used"):
-            entry["done"] = decision.done
-        if decision.why:
-            entry["why"] = decision.why
+        entry |= {"done": decision.done} if decision.done not in ("left out", "used") else {}
+        entry |= {"why": decision.why} if decision.why else {}
         entry |= {"rows": decision.n_rows, "gaps": decision.n_missing} if decision.n_rows else {}
         return entry
 
@@ -335,78 +320,73 @@ def _line(key, value):
     return f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
 
 
-# The keys of the fields of each reader in a document. Two kinds of levels have a name of their own.
+# The kinds of columns that are used, and the forms of levels, which have kinds of their own.
+_FORMS = {"category": "text", "boolean": "truth", "code": "number"}
+_CLASSES = {"number": Number, "date": Date, "time": Date, "duration": Duration}
+_CLASSES |= dict.fromkeys(_FORMS, Level)
+_LEFT_OUT = ("name", "constant", "other")
+# The keys of the fields of each reader in a document, and the types of all keys.
 _KEYS: dict[type, dict[str, str]] = {
     reader: {f.name: f.name for f in fields(reader) if f.name not in ("missing", "part")}
     for reader in READERS.values()
 }
 _KEYS[Date] |= {"form": "format", "is_typed": "typed"}
 _KEYS[Level] = {}
-_ALWAYS = {"decimal", "first"}  # keys that are written even if they have their default
-_KIND_OF = {Number: "number", Written: "number", Level: "category", Date: "date"}
-_KIND_OF |= {Duration: "duration"}
-_FORMS = {"text": "category", "truth": "boolean", "number": "code"}
-_USED = {
-    "number": Number,
-    "date": Date,
-    "time": Date,
-    "duration": Duration,
-    **dict.fromkeys(_FORMS.values(), Level),
+_COMMON: dict[str, Any] = {
+    "kind": str,
+    "use": bool,
+    "missing": list | tuple,
+    "done": str,
+    "why": str,
 }
-_LEFT_OUT = ("name", "constant", "other")
-_COMMON = ("kind", "use", "missing", "done", "why", "rows", "gaps")
+_COMMON |= {"rows": int, "gaps": int}
 
 
 def _kind(reader):
     """Return the kind of a reader in a document: str."""
-    if isinstance(reader, Date) and reader.is_time:
-        return "time"
-    return _FORMS[reader.form] if isinstance(reader, Level) else _KIND_OF[type(reader)]
+    if isinstance(reader, Level):
+        return next(kind for kind, form in _FORMS.items() if form == reader.form)
+    if isinstance(reader, Date):
+        return "time" if reader.is_time else "date"
+    return "duration" if isinstance(reader, Duration) else "number"
 
 
 def _decision(name, entry, missing):
     """Return the Decision that an entry of a document describes."""
     where = f"column {name!r}"
-    if not isinstance(entry, dict):
-        raise SchemaError(f'{where}: expected an object such as {{"kind": "number"}}.')
+    _check(where, entry, None)
     is_used = entry.get("use", True)
     kind = entry.get("kind", None if is_used else "other")
-    if kind not in {*_USED, *_LEFT_OUT}:
-        raise SchemaError(
-            f"{where}: the kind must be one of {listed([*_USED, *_LEFT_OUT])}, got {kind!r}."
-        )
-    texts = {key: _checked(where, key, entry.get(key, ""), str) for key in ("done", "why")}
-    counts = {key: _checked(where, key, entry.get(key, 0), int) for key in ("rows", "gaps")}
-    found = Decision(name, kind, counts["rows"], counts["gaps"], why=texts["why"])
-    if not _checked(where, "use", is_used, bool) or kind in _LEFT_OUT:
-        return found
-    cls = _USED[kind]
+    if kind not in (known := [*_CLASSES, *_LEFT_OUT]):
+        raise SchemaError(f"{where}: the kind must be one of {listed(known)}, got {kind!r}.")
+    cls = _CLASSES.get(kind, Level)
     if cls is Number and {*entry} & {*_KEYS[Written].values()}:
         cls = Written
-    if kind == "time":
-        entry = {"format": "%H:%M", **entry}
-    _check_keys(
-        where, entry, (*_COMMON, *_KEYS[cls].values(), *(("parts",) if cls is Date else ()))
+    types = {f.name: f.type for f in fields(cls)}
+    keys = {key: types[name] for name, key in _KEYS[cls].items()}
+    _check(where, entry, _COMMON | keys | ({"parts": list} if cls is Date else {}))
+    found = Decision(
+        name, kind, entry.get("rows", 0), entry.get("gaps", 0), why=entry.get("why", "")
     )
+    if not is_used or kind in _LEFT_OUT:
+        return found
     readers = _readers(where, kind, cls, entry, missing)
     kind = "category" if cls is Level else kind
-    done = texts["done"] or (readers[0].unit if cls is Date else kind)
+    done = entry.get("done") or (readers[0].unit if cls is Date else kind)
     return replace(found, kind=kind, done=done, readers=readers)
 
 
 def _readers(where, kind, cls, entry, missing):
     """Return the readers that an entry of a document describes: tuple."""
-    values = {
-        name: _checked(where, key, entry[key], _types(cls)[name])
-        for name, key in _KEYS[cls].items()
-        if key in entry
-    }
+    if kind == "time":
+        entry = {"format": "%H:%M", **entry}
+    values = {name: entry[key] for name, key in _KEYS[cls].items() if key in entry}
     if cls is Level:
-        values["form"] = next(form for form, word in _FORMS.items() if word == kind)
+        values["form"] = _FORMS[kind]
     # A column without missing values needs no words for them; see `table_pipeline`.
-    own = _words(where, entry.get("missing", ()))
+    own = _words(where, entry.get("missing", []))
     words = missing if own or entry.get("gaps") or "rows" not in entry else ()
-    values["missing"] = words + tuple(word for word in own if word not in words)
+    values["missing"] = tuple(dict.fromkeys([*words, *own]))
     if values.get("thousands") == values.get("decimal", "."):
         values["decimal"] = "," if values["thousands"] == "." else "."
     try:
@@ -419,22 +399,8 @@ def _readers(where, kind, cls, entry, missing):
     return (reader, *parts)
 
 
-def _types(cls):
-    return {f.name: f.type for f in fields(cls)}
-
-
-def _checked(where, key, value, kind):
-    """Return a value of a document; raise a SchemaError if it is not of the type of its field."""
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        name = getattr(kind, "__name__", str(kind))
-        raise SchemaError(f"{where}: {key!r} must be of the type {name}, got {value!r}.")
-    return value
-
-
 def _words(where, values):
     """Return the cells that mean a missing value as a tuple of str and finite numbers."""
-    if isinstance(values, str) or not isinstance(values, list | tuple):
-        raise SchemaError(f"{where}: the cells for missing values must be a list, got {values!r}.")
     for value in values:
         is_number = isinstance(value, int | float) and math.isfinite(value)
         if not (is_number or isinstance(value, str)):
@@ -442,12 +408,20 @@ def _words(where, values):
     return tuple(values)
 
 
-def _check_keys(where, document, known):
-    """Raise a SchemaError if a part of a document is no dict, or has an unknown key."""
+def _check(where, document, types):
+    """Raise a SchemaError if a part of a document is no dict, or has a key of no or another type.
+
+    Parameters
+    ----------
+    where : str
+    document : dict
+    types : dict of types by key, or None for any keys
+    """
     if not isinstance(document, dict):
         raise SchemaError(f"{where} must be an object with names as keys.")
-    unknown = [key for key in document if key not in known]
-    if unknown:
-        raise SchemaError(
-            f"{where} has the unknown key {listed(unknown)}; known are {listed(known)}."
-        )
+    for key, value in document.items() if types is not None else ():
+        if key not in types:
+            raise SchemaError(f"{where} has the unknown key {key!r}; known are {listed(types)}.")
+        if not isinstance(value, types[key]):
+            kind = getattr(types[key], "__name__", str(types[key]))
+            raise SchemaError(f"{where}: {key!r} must be of the type {kind}, got {value!r}.")

@@ -17,7 +17,7 @@ from tao_cluster.columns.readers import (
     UnreadableCellError,
     Written,
 )
-from tao_cluster.columns.schema import SchemaError
+from tao_cluster.columns.schema import Decision, SchemaError
 from tao_cluster.export.sql_cells import number_of
 
 
@@ -228,7 +228,9 @@ def test_words_for_missing_values_are_missing_in_every_kind_of_column():
 
 def test_the_table_reader_takes_columns_by_name_and_counts_gaps():
     table = pd.DataFrame({"a": [1, 2, np.nan], 2020: [1, 2, 3], "id": ["x", "y", "z"]})
-    reader = TableReader(Schema.from_readers({"2020": Number(), "a": Number()})).fit(table)
+    reader = TableReader(
+        Schema(tuple(Decision(c, "number", readers=(Number(),)) for c in ("2020", "a")))
+    ).fit(table)
     assert reader.n_missing_ == {"2020": 0, "a": 1}
     new = pd.DataFrame({"a": [5, None], 2020: [None, 7]})
     assert reader.transform(new[1:]).columns.tolist() == ["2020", "a"]
@@ -244,5 +246,6 @@ def test_the_table_reader_takes_columns_by_name_and_counts_gaps():
 def test_parts_of_a_date_become_columns_of_their_own():
     table = pd.DataFrame({"day": ["2020-01-31", "2020-02-01"]})
     date = Date.from_cells(table["day"])
-    reader = TableReader(Schema.from_readers({"day": (date, replace(date, part="month"))}))
+    decision = Decision("day", "date", readers=(date, replace(date, part="month")))
+    reader = TableReader(Schema((decision,)))
     assert reader.fit_transform(table).to_dict("list") == {"day": [0, 1], "day month": [1, 2]}
