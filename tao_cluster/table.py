@@ -33,7 +33,7 @@ from .columns.schema import (
     check_doubts,
 )
 from .columns.steps import Column, Source, through
-from .columns.table_reader import TableReader, output_name
+from .columns.table_reader import TableReader
 from .columns.view import raw_view
 from .estimator import TAOClustering
 from .separation import suggest
@@ -204,15 +204,14 @@ def table_pipeline(
         reasons = "; ".join(f"{d.column}: {d.why or d.done}" for d in decisions)
         raise ValueError(f"No column is left to cluster by ({reasons}).")
     _warn(decisions)
-    schema = Schema(tuple(decisions), na_values, df.attrs.get("file", given.file))
-    is_auto = isinstance(n_clusters, str) and n_clusters == "auto"
-    pipeline = TablePipeline(
-        [
-            ("read", TableReader(schema)),
-            ("encode", _encoder(used, missing, standardize, max_levels, category_weight)),
-            ("cluster", TAOClustering(2 if is_auto else n_clusters, **parameters)),
-        ]
+    reader = TableReader(Schema(tuple(decisions), na_values, df.attrs.get("file", given.file)))
+    has_gaps = {decision.column: decision.n_missing > 0 for decision in used}
+    encoder = _encoder(
+        reader.outputs(), has_gaps, missing, standardize, max_levels, category_weight
     )
+    is_auto = isinstance(n_clusters, str) and n_clusters == "auto"
+    last = TAOClustering(2 if is_auto else n_clusters, **parameters)
+    pipeline = TablePipeline([("read", reader), ("encode", encoder), ("cluster", last)])
     if is_auto:
         rows = clone(pipeline[:-1]).fit_transform(df)
         pipeline.suggestion_ = suggest(rows, pipeline[-1], trees=False)
@@ -392,18 +391,11 @@ class DecisionWarning(UserWarning):
 # ---------------------------------------------------------------------- steps
 
 
-def _encoder(decisions, missing, standardize, max_levels, category_weight):
+def _encoder(outputs, has_gaps, missing, standardize, max_levels, category_weight):
     """Return the ColumnTransformer of the columns that are used; see :func:`table_pipeline`."""
-    outputs = [
-        (output_name(d.column, reader), reader, d.n_missing)
-        for d in decisions
-        for reader in d.readers
-    ]
-    levels = [name for name, reader, _ in outputs if isinstance(reader, Level)]
-    complete, gaps = (
-        [name for name, reader, n in outputs if not isinstance(reader, Level) and bool(n) == has]
-        for has in (False, True)
-    )
+    levels = [name for name, _, reader in outputs if isinstance(reader, Level)]
+    numbers = [(name, has_gaps[column]) for name, column, _ in outputs if name not in levels]
+    complete, gaps = ([name for name, has in numbers if has == which] for which in (False, True))
     scale = StandardScaler() if standardize else "passthrough"
     impute = Pipeline([("impute", SimpleImputer(strategy="median")), ("scale", scale)])
     encode = OneHotEncoder(
@@ -421,11 +413,7 @@ def _encoder(decisions, missing, standardize, max_levels, category_weight):
     return TableEncoder(
         [step for step in steps if step[2]],
         transformer_weights={"levels": category_weight / math.sqrt(2), "missing": category_weight},
-        outputs=[
-            (output_name(d.column, reader), d.column, reader)
-            for d in decisions
-            for reader in d.readers
-        ],
+        outputs=outputs,
     ).set_output(transform="pandas")
 
 
@@ -436,42 +424,35 @@ def _check(df, options, category_weight, standardize):
     """Raise a ValueError if `df` cannot be used, or an option names no column or is wrong."""
     if not hasattr(df, "iloc"):
         raise ValueError(f"df must be a pandas DataFrame, got {type(df).__name__}.")
-    if len(df) == 0:
-        raise ValueError("df has no rows.")
     names = display_names(df)
-    twice = _repeated(names)
-    if twice:
-        raise ValueError(f"Several columns are named {listed(twice)}; rename them.")
     for option in ("columns", "drop", "keep", "categorical"):
         lacking = [name for name in getattr(options, option) or () if name not in names]
         if lacking:
             raise ValueError(
                 f"{option}: there is no column {listed(lacking)}; the columns are {listed(names)}."
             )
-    _check_options(options, names, category_weight, standardize)
-
-
-def _check_options(options, names, category_weight, standardize):
-    """Raise a ValueError if a parameter is out of its range."""
-    if options.missing not in MISSING:
-        raise ValueError(f"missing must be one of {listed(MISSING)}, got {options.missing!r}.")
-    if not isinstance(category_weight, Real) or not 0 < category_weight < math.inf:
-        raise ValueError(f"category_weight must be a positive number, got {category_weight!r}.")
-    if not isinstance(options.max_levels, int) or options.max_levels < 2:
-        raise ValueError(
-            f"max_levels must be an integer of at least 2, got {options.max_levels!r}."
-        )
-    if not isinstance(standardize, bool | np.bool_):
-        raise ValueError(f"standardize must be True or False, got {standardize!r}.")
-    both = [name for name in options.drop if name in options.keep]
-    if both:
-        raise ValueError(f"drop and keep both name {listed(both)}.")
     lacking = [name for name in options.schema.columns if name not in names]
     if lacking:
         raise SchemaError(f"schema: there is no column {listed(lacking)} in the table.")
+    twice, both = _repeated(names), [name for name in options.drop if name in options.keep]
     unknown = [part for part in options.date_parts if part not in PARTS]
-    if unknown:
-        raise ValueError(f"date_parts must be from {listed(PARTS)}, got {listed(unknown)}.")
+    levels, weight = options.max_levels, category_weight
+    is_weight = isinstance(weight, Real) and 0 < weight < math.inf
+    is_number = isinstance(levels, int) and levels >= 2
+    is_choice = isinstance(standardize, bool | np.bool_)
+    missing = options.missing
+    for is_right, message in (
+        (len(df), "df has no rows."),
+        (not twice, f"Several columns are named {listed(twice)}; rename them."),
+        (missing in MISSING, f"missing must be one of {listed(MISSING)}, got {missing!r}."),
+        (is_weight, f"category_weight must be a positive number, got {weight!r}."),
+        (is_number, f"max_levels must be an integer of at least 2, got {levels!r}."),
+        (is_choice, f"standardize must be True or False, got {standardize!r}."),
+        (not both, f"drop and keep both name {listed(both)}."),
+        (not unknown, f"date_parts must be from {listed(PARTS)}, got {listed(unknown)}."),
+    ):
+        if not is_right:
+            raise ValueError(message)
 
 
 def _names(option, names):
@@ -497,22 +478,19 @@ def _repeated(names):
 
 def _decisions(df, options, doubts):
     """Return the decisions about the columns; `doubts` says what becomes of open questions."""
-    decisions = {
-        name: decide(df.iloc[:, j], name, options) for j, name in enumerate(display_names(df))
-    }
-    questions = [decision.question for decision in decisions.values() if decision.question]
+    names = display_names(df)
+    decisions = [decide(df.iloc[:, j], name, options) for j, name in enumerate(names)]
+    questions = {j: d.question for j, d in enumerate(decisions) if d.question}
     if questions and doubts == "ask":
-        raise OpenQuestionsError(questions)
+        raise OpenQuestionsError([*questions.values()])
     if questions:
-        document = {"columns": {q.where: q.careful for q in questions}}
-        careful = Schema.from_dict({**document, "missing": list(options.na_values)})
-        options = replace(options, schema=careful)
-        for question in questions:
-            place = [*decisions].index(question.where)
-            decisions[question.where] = decide(df.iloc[:, place], question.where, options)
-        lines = [f"column {q.where!r}: {q.text} {q.line(q.careful)}" for q in questions]
+        columns = {question.where: question.careful for question in questions.values()}
+        careful = Schema.from_dict({"columns": columns, "missing": list(options.na_values)})
+        for j in questions:
+            decisions[j] = decide(df.iloc[:, j], names[j], replace(options, schema=careful))
+        lines = [f"column {q.where!r}: {q.text} {q.line(q.careful)}" for q in questions.values()]
         warn("Taken as the most careful answers: " + "; ".join(lines), DecisionWarning)
-    return [*decisions.values()]
+    return decisions
 
 
 def _warn(decisions):
