@@ -393,34 +393,39 @@ def _typed(texts, layout, decision, may_ask):
     is_number = isinstance(reader, Number) or form == "number"
     if decision is not None and not (is_number or form == "truth"):
         return texts
-    cells = texts.str.strip(WHITE_SPACE)
-    is_gap = cells.isin([word for word in layout.na_values if isinstance(word, str)]).to_numpy()
+    words = [word for word in layout.na_values if isinstance(word, str)]
+    some = texts.iloc[:_FIRST].str.strip(WHITE_SPACE)  # most columns of strings show it at once
+    some = some[~some.isin(words)]
+    if _truth(some) is None and _numbers(some, layout.decimal) is None:
+        return texts
+    places, kinds = pd.factorize(texts)  # each kind of cell is looked at once
+    cells = pd.Series(kinds).str.strip(WHITE_SPACE)
+    is_gap = cells.isin(words).to_numpy()
     filled = cells[~is_gap]
-    if len(filled) and filled.iloc[:_FIRST].str.lower().isin(["true", "false"]).all():
-        truth = cells.str.lower().astype(object).map({"true": True, "false": False})
-        is_read = truth[~is_gap].notna().all()
-        return truth.astype(object if is_gap.any() else bool) if is_read else texts
-    numbers = _numbers(filled, layout.decimal)
-    if numbers is None:
-        return texts
-    doubt = "" if is_number else doubtful_number(filled, layout.decimal)
-    if doubt == "codes" or (doubt and may_ask):
-        return texts
+    values = _truth(filled)
+    if values is None:
+        values = _numbers(filled, layout.decimal)
+        doubt = "" if is_number or values is None else doubtful_number(filled, layout.decimal)
+        if values is None or doubt == "codes" or (doubt and may_ask):
+            return texts
+    found = pd.Series(values, filled.index)
     codes = [code for code in layout.na_values if not isinstance(code, str)]
-    if len(filled) and not (is_gap.any() or np.isin(numbers, codes).any()):
-        return pd.Series(numbers, index=texts.index, name=texts.name)
-    found = np.full(len(cells), np.nan)
-    found[~is_gap] = np.where(np.isin(numbers, codes), np.nan, numbers)
-    return pd.Series(found, index=texts.index, name=texts.name)
+    if codes and values.dtype != bool:
+        found = found.mask(found.isin(codes))
+    return pd.Series(found.reindex(cells.index).to_numpy()[places], texts.index, name=texts.name)
+
+
+def _truth(cells):
+    """Return strings as an array of truth values; None if one of them is no truth value."""
+    cells = cells.str.lower()
+    is_read = len(cells) > 0 and cells.isin(["true", "false"]).all()
+    return (cells == "true").to_numpy(dtype=bool) if is_read else None
 
 
 def _numbers(cells, decimal):
     """Return strings as an array of integers or floats; None if one of them is no number."""
     if decimal != ".":
         cells = cells.str.translate({ord("."): "_", ord(decimal): "."})
-    some = pd.to_numeric(cells.iloc[:_FIRST].astype(object), errors="coerce")
-    if some.isna().any():  # most columns of strings show it at once
-        return None
     cells = cells.to_numpy(dtype=object)
     text = "\n".join(cells)
     if re.search("[^0-9A-Za-z.+\n-]", text):  # Python reads 1_000 and Arabic digits, too

@@ -146,10 +146,12 @@ def decide(column, name, options):  # noqa: PLR0911, one per reason
     if given is not None and not given.readers:
         return replace(decision, kind=given.kind, why=given.why or "left out by the schema")
     try:
-        codes, _ = pd.factorize(filled)
+        codes, kinds = pd.factorize(filled)  # each kind of cell is looked at once
     except TypeError:
         return replace(decision, why=f"has values of type {type(filled.iloc[0]).__name__}")
-    kinds = filled.iloc[np.unique(codes, return_index=True)[1]]
+    first = np.zeros(len(kinds), dtype=int)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    kinds = filled.iloc[first]
     if len(kinds) + (decision.n_missing > 0) < 2:
         why = f"always {kinds.iloc[0]}" if len(kinds) else "empty"
         return replace(decision, kind="constant", why=why)
@@ -297,6 +299,8 @@ def _far_from_others(cells, numbers):
     are_codes = all(re.fullmatch(_NEGATIVE_CODES, f"{number:g}") for number in negative)
     found = (numbers < 0) & are_codes
     for side in (numbers < middle, numbers > middle):
+        if distances[side].max(initial=0) <= _FAR * usual:
+            continue
         ordered = np.unique([usual, *np.maximum(distances[side], usual)])
         is_gap = ordered[1:] > np.maximum(_FAR_RATIO * ordered[:-1], _FAR * usual)
         if is_gap.any():
@@ -357,8 +361,9 @@ def _strings(cells, options):  # noqa: PLR0911, one per kind
         why = "; ".join(filter(None, [f"in {date.zone}" if date.zone else "", doubt]))
         kind = "time" if date.is_time else "date"
         return {"kind": kind, "done": date.unit, "readers": readers, "why": why, "doubt": doubt}
-    texts = as_texts(cells.kinds).str.strip(WHITE_SPACE)
-    written = Written.from_cells(texts.iloc[some]) and Written.from_cells(texts, cells.words)
+    first = _texts(cells.kinds.iloc[some])
+    texts = _texts(cells.kinds) if Written.from_cells(first) else first
+    written = Written.from_cells(texts, cells.words)
     if written:
         entries = _entries_of_numbers(written, texts)
         if len(entries) == 1 or (not entries and cells.is_forced):
@@ -368,23 +373,31 @@ def _strings(cells, options):  # noqa: PLR0911, one per kind
             return _asked(cells, "number", text, (*entries, _LEFT_OUT))
         if not _is_called_name(cells.name):
             return _codes_or_numbers(cells, options)
-    elif cells.share(texts.iloc[some].map(_is_like_date), some) >= _MOSTLY:
-        entries = [_date_entry(form) for form in possible_forms(texts)]
-        read = [np.isfinite(Date(form=e.get("format"))._seconds(texts)) for e in entries]
-        return _with_odd_cells(cells, "date", texts, options, entries, read)
-    elif cells.share(units_of(texts.iloc[some]).notna(), some) >= _MOSTLY:
+    elif cells.share(first.map(_is_like_date), some) >= _MOSTLY:
+        forms = possible_forms(_texts(cells.kinds))
+        return _with_odd_cells(cells, "date", [_date_entry(form) for form in forms], options)
+    elif cells.share(units_of(first).notna(), some) >= _MOSTLY:
+        texts = _texts(cells.kinds)
         units = units_of(texts)
         counts = pd.Series(np.bincount(cells.codes), texts.index)
-        is_usual = units == counts.groupby(units).sum().idxmax()
-        written = Written.from_cells(texts[is_usual])
-        entries = _entries_of_numbers(written, texts[is_usual]) if written else []
-        return _with_odd_cells(cells, "number", texts, options, entries, [is_usual] * len(entries))
-    n_levels, n_rows = len(texts), len(cells.codes)
+        usual = texts[units == counts.groupby(units).sum().idxmax()]
+        written = Written.from_cells(usual)
+        entries = _entries_of_numbers(written, usual) if written else []
+        are_codes = bool(written and not entries)
+        entries = [{"kind": "number"}] if are_codes else entries
+        return _with_odd_cells(cells, "number", entries, options, is_sure=not are_codes)
+    n_levels, n_rows = len(cells.kinds), len(cells.codes)
     is_name = n_levels > max(2, n_rows / 2)
     is_name |= _is_called_name(cells.name) and n_levels > options.max_levels
     if is_name and not cells.is_forced:
         return {"kind": "name", "why": f"{n_levels} different strings in {n_rows} rows"}
     return _category(cells, options)
+
+
+def _texts(kinds):
+    """Return cells as strings without white space around them: Series of objects."""
+    texts = [str(cell).strip(WHITE_SPACE) for cell in kinds]
+    return pd.Series(texts, kinds.index, dtype=object)
 
 
 def _is_like_date(text):
@@ -418,27 +431,30 @@ def _date_entry(form):
     return {"kind": "time" if Date(form=form).is_time else "date", "format": form}
 
 
-def _with_odd_cells(cells, kind, texts, options, entries, read):
+def _with_odd_cells(cells, kind, entries, options, *, is_sure=True):
     """Return the question about a column of which entries of a schema read most cells.
 
     Parameters
     ----------
     cells : _Cells
     kind : {"date", "number"}
-    texts : Series of str, the kinds of cells
-    options : Options
     entries : list of dict
-    read : list of bool arrays, which of `texts` each entry reads
+    options : Options
+    is_sure : bool
+        Whether most cells certainly are of this kind if there is only one entry.
     """
-    answers, shares, example = [], [], texts.iloc[0]
-    for entry, is_read in zip(entries, read, strict=True):
-        odd = texts[~is_read].unique().tolist()
-        share = cells.share(is_read)
+    texts, answers, shares = _texts(cells.kinds), [], []
+    example = texts.iloc[0]
+    for entry in entries:
+        (reader,) = Schema.from_dict({"columns": {cells.name: entry}}).readers.values()
+        is_read = np.isfinite(reader._numbers(texts))
+        odd, share = texts[~is_read].unique().tolist(), cells.share(is_read)
         if share >= _MOSTLY and len(odd) <= _FEW_WORDS:
             answers.append({**entry, "missing": odd} if odd else entry)
             shares.append(share)
             example = odd[0] if odd else example
-    careful = answers[0] if len(answers) == 1 and shares[0] >= _NEARLY_ALL else _LEFT_OUT
+    is_sure &= len(answers) == 1 and shares[0] >= _NEARLY_ALL
+    careful = answers[0] if is_sure else _LEFT_OUT
     what = {"date": "dates or times of day", "number": "numbers"}[kind]
     text = f"most cells are {what}; what is {example!r}?"
     if answers and min(shares) == 1:

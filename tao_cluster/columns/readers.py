@@ -109,6 +109,8 @@ class Reader:
             codes = [code for code in self.missing if not isinstance(code, str)]
             return column.mask(column.isin(codes)) if codes else column
         cells = column.astype(object)
+        if not self.missing:
+            return cells.where(cells.notna(), np.nan)
         try:
             codes, kinds = pd.factorize(cells)  # each kind of cell is compared once
         except TypeError:  # cells such as lists, which no reader can read
