@@ -14,7 +14,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ._utils.frames import (
     as_pandas,
-    check_aligned,
     check_container,
     check_list_of_names,
     display_name,
@@ -237,18 +236,6 @@ class TablePipeline(Pipeline):
         """The decisions as a DataFrame with one row per column of the raw table."""
         return self.schema_.table
 
-    @numpy_errors()
-    def fit(self, X, y=None, **parameters):
-        """Fit all steps; see :class:`sklearn.pipeline.Pipeline`."""
-        _check_rows(X, y, parameters)
-        return super().fit(X, y, **parameters)
-
-    @numpy_errors()
-    def fit_predict(self, X, y=None, **parameters):
-        """Fit all steps, and return the cluster of each row; see :meth:`fit`."""
-        _check_rows(X, y, parameters)
-        return super().fit_predict(X, y, **parameters)
-
     def predict(self, X, **parameters):
         """Return the cluster of each row: array of shape (n,).
 
@@ -280,12 +267,6 @@ class TablePipeline(Pipeline):
         See :meth:`predict`.
         """
         return raw_view(self).encoded(self.steps[0][1].checked(X))
-
-
-def _check_rows(X, y, parameters):
-    """Raise a ValueError if labels or weights have another index than the rows."""
-    given = {name.rpartition("__")[2]: value for name, value in parameters.items()}
-    check_aligned(X, y=y, **given)
 
 
 class TableEncoder(ColumnTransformer):

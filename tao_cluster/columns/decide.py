@@ -35,18 +35,8 @@ _NAMES_OF_NUMBERED = {"store", "shop", "branch", "unit", "index"}  # as whole na
 # Madrid, name no identifiers.
 _IDENTIFIED = {
     *("user", "customer", "client", "member", "person", "patient", "student", "employee", "case"),
-    *("company", "order", "product", "item", "invoice", "transaction", "session", "account", "row"),
-    *(
-        "sample",
-        "object",
-        "station",
-        "sensor",
-        "device",
-        "store",
-        "passenger",
-        "household",
-        "event",
-    ),
+    *("company", "order", "product", "item", "invoice", "transaction", "session", "account"),
+    *("sample", "object", "station", "sensor", "device", "store", "passenger", "household", "row"),
 }
 # Integers between these numbers may be dates of a form; no form reads milliseconds since 1970.
 _DATES_AS_INTEGERS = {
@@ -467,13 +457,13 @@ def _with_odd_cells(cells, kind, entries, options, *, is_sure=True):
 def _category(cells, options, why="", *, form="text"):
     """Return the decision about a column of categories; see :func:`_kind_of`."""
     reader = Level(cells.words, form)
-    levels = reader.read(cells.kinds)
-    counts = pd.Series(np.bincount(cells.codes)).groupby(levels.to_numpy()).sum()
+    levels, _ = pd.factorize(reader.read(cells.kinds).to_numpy())
+    counts = np.sort(np.bincount(levels[cells.codes]))
     n_levels, done, whys = len(counts), f"{len(counts)} levels", [why] if why else []
     if form == "text" and n_levels < as_texts(cells.kinds).nunique():
         whys.append("levels that differ only in how accents are encoded are one level")
     if n_levels > options.max_levels:
         done = f"{options.max_levels - 1} most frequent levels, and other"
-        n_rest = counts.nsmallest(n_levels - options.max_levels + 1).sum()
+        n_rest = counts[: n_levels - options.max_levels + 1].sum()
         whys.append(f"{n_levels} levels, of which other has {n_rest} of {len(cells.codes)} rows")
     return {"kind": "category", "done": done, "why": "; ".join(whys), "readers": (reader,)}

@@ -239,7 +239,8 @@ class Level(Reader):
         """
         cells = self.with_gaps(column)
         if self.form == "text":
-            return cells.map(_as_level, na_action="ignore").astype(object)
+            levels = [cell if pd.isna(cell) else _as_level(cell) for cell in cells]
+            return pd.Series(levels, cells.index, dtype=object, name=cells.name)
         if self.form == "truth":
             found = cells.map(_TRUTH.get, na_action="ignore").astype(object)
             found = found.where(found.notna(), np.nan)

@@ -16,26 +16,13 @@ READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, 
 
 # Strings that mean a missing value.
 NA_VALUES = (
-    *("", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-", "--"),
-    *(
-        "n.a.",
-        "N.A.",
-        "#DIV/0!",
-        "#VALUE!",
-        "none",
-        "NONE",
-        "Null",
-        "NAN",
-        "na",
-        "\\N",
-        "NaT",
-        "nil",
-    ),
-    *("unknown", "Unknown", "UNKNOWN", "missing", "Missing", "not available", "k.A.", "k. A."),
-    *("unbekannt", "Unbekannt", "keine Angabe", "fehlt", "inconnu", "Inconnu", "n.d.", "N.D."),
-    *("n/d", "N/D", "s/d", "s.d.", "desconocido", "Desconocido", "sin datos", "desconhecido"),
-    *("sconosciuto", "Sconosciuto", "onbekend", "Onbekend", "n.b.", "okänd", "ukjent", "ukendt"),
-    *("tuntematon", "nieznany", "brak", "brak danych"),
+    *("", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-", "."),
+    *("--", "n.a.", "N.A.", "#DIV/0!", "#VALUE!", "none", "NONE", "Null", "NAN", "na", "NaT"),
+    *("\\N", "unknown", "Unknown", "UNKNOWN", "missing", "Missing", "not available"),
+    *("k.A.", "k. A.", "unbekannt", "Unbekannt", "keine Angabe", "fehlt", "inconnu", "Inconnu"),
+    *("n.d.", "N.D.", "n/d", "N/D", "s/d", "s.d.", "desconocido", "Desconocido", "sin datos"),
+    *("desconhecido", "sconosciuto", "Sconosciuto", "onbekend", "Onbekend", "n.b.", "okänd"),
+    *("ukjent", "ukendt", "tuntematon", "nieznany", "brak", "brak danych"),
 )
 
 VERSION = 1
@@ -332,14 +319,8 @@ _KEYS: dict[type, dict[str, str]] = {
 }
 _KEYS[Date] |= {"form": "format", "is_typed": "typed"}
 _KEYS[Level] = {}
-_COMMON: dict[str, Any] = {
-    "kind": str,
-    "use": bool,
-    "missing": list | tuple,
-    "done": str,
-    "why": str,
-}
-_COMMON |= {"rows": int, "gaps": int}
+_COMMON: dict[str, Any] = {"kind": str, "use": bool, "missing": list | tuple, "done": str}
+_COMMON |= {"why": str, "rows": int, "gaps": int}
 
 
 def _kind(reader):
