@@ -364,8 +364,8 @@ def _strings(cells, options):  # noqa: PLR0911, one per kind
         if not _is_called_name(cells.name):
             return _codes_or_numbers(cells, options)
     elif cells.share(first.map(_is_like_date), some) >= _MOSTLY:
-        forms = possible_forms(_texts(cells.kinds))
-        return _with_odd_cells(cells, "date", [_date_entry(form) for form in forms], options)
+        forms = filter(_is_date_form, possible_forms(_texts(cells.kinds)))
+        return _with_odd_cells(cells, "date", [*map(_date_entry, forms)], options)
     elif cells.share(units_of(first).notna(), some) >= _MOSTLY:
         texts = _texts(cells.kinds)
         units = units_of(texts)
@@ -392,8 +392,12 @@ def _texts(kinds):
 
 def _is_like_date(text):
     """Return whether a string looks like a date or a time of day that can be read or not."""
-    forms = [form for form in forms_of(text) if form is None or re.search("%[dYHI]", form)]
-    return bool(forms or _LIKE_DATES.fullmatch(text))
+    return any(map(_is_date_form, forms_of(text))) or bool(_LIKE_DATES.fullmatch(text))
+
+
+def _is_date_form(form):
+    """Return whether a format has more than a year of two digits and a month, such as 18-25."""
+    return form is None or bool(re.search("%[dYHI]", form))
 
 
 def _entries_of_numbers(written, texts):
@@ -447,8 +451,8 @@ def _with_odd_cells(cells, kind, entries, options, *, is_sure=True):
     careful = answers[0] if is_sure else _LEFT_OUT
     what = {"date": "dates or times of day", "number": "numbers"}[kind]
     text = f"most cells are {what}; what is {example!r}?"
-    if answers and min(shares) == 1:
-        text = f"are cells such as {example!r} {what} of this form?"
+    if not answers or min(shares) == 1:
+        text = f"are cells such as {example!r} {what} of {'this' if answers else 'any'} form?"
     if len(texts) <= options.max_levels:
         answers.append({"kind": "category"})
     return _asked(cells, kind, text, (*answers, _LEFT_OUT), careful)
