@@ -230,9 +230,8 @@ def reading_of(schema):
 
 def file_of(reading):
     """Return what a Reading sets as the part "file" of a schema."""
-    usual = asdict(Reading())
-    values = asdict(replace(reading, na_values=NA_VALUES)).items()  # the schema has a list itself
-    return {name: value for name, value in values if value != usual[name]}
+    values = {**asdict(reading), "na_values": None}  # the schema has a list itself
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _read_text(path, reading, on_note, decisions, doubts):
@@ -250,9 +249,10 @@ def _read_text(path, reading, on_note, decisions, doubts):
     try:
         layout, names = _detected(path, reading, decisions, notes)
         texts, n_remarks = _read_records(path, layout, names)
-        frame = typed(texts)
-        n_last = n_remarks or _n_totals(frame, texts)
-        if n_last and reading.skip_last is None:
+        rows = texts.iloc[: len(texts) - n_remarks]
+        frame = typed(rows)
+        n_last = n_remarks + _n_totals(frame, rows)
+        if n_last and (reading.skip_last is None or 0 < reading.skip_last < n_last):
             cells = listed(filter(None, texts.iloc[-n_last]), quote=False)
             text = f"is the last row ({cells}) a total or a remark?"
             raise _question(text, [{"skip_last": n_last}, {"skip_last": 0}])
@@ -264,8 +264,8 @@ def _read_text(path, reading, on_note, decisions, doubts):
         return _read_text(path, replace(reading, **question.careful), on_note, decisions, doubts)
     for message in notes:
         on_note(message)
-    if n_last and reading.skip_last:  # a later file may have no total
-        frame = typed(texts.iloc[: -min(n_last, reading.skip_last)])
+    if n_last > n_remarks and reading.skip_last:  # a later file may have no total
+        frame = typed(texts.iloc[:-n_last])
     # Numbers of a later file are written with the same decimal mark. Other parts are detected anew.
     frame.attrs["layout"] = asdict(layout)  # plain values, which other formats can store
     frame.attrs["file"] = file_of(replace(reading, decimal=layout.decimal))
@@ -297,15 +297,16 @@ def _encoding(path, reading):
 
 def _n_totals(frame, texts):
     """Return the number of last rows that sum up the others, by a word or by their numbers."""
-    most = len(frame) - _FEW_ROWS
-    if most < 0:
+    if len(frame) < _FEW_ROWS:
         return 0
     words = texts[frame.select_dtypes(exclude=["number", "bool"]).columns]
-    for n_last in range(most):
-        last = words.iloc[-1 - n_last]
-        totals = [name for name, cell in last.items() if _TOTAL.fullmatch(cell.strip())]
-        if not any((words[name] == last[name]).sum() == 1 for name in totals):
-            break
+
+    def is_total(place):
+        cells = words.iloc[place].items()
+        named = [name for name, cell in cells if _TOTAL.fullmatch(cell.strip())]
+        return any((words[name] == words[name].iloc[place]).sum() == 1 for name in named)
+
+    n_last = len([*takewhile(is_total, range(-1, _FEW_ROWS - 1 - len(frame), -1))])
     if n_last:
         return n_last
     numbers = frame.select_dtypes("number").to_numpy(np.float64)

@@ -189,6 +189,7 @@ def test_files_of_another_form_get_a_message_with_the_line(read, text, message):
         ("a,b\n" + "7,1\n8,3\n" * 4 + "60,16\n", {"skip_last": 1}),
         ("a,b\n" + "u,1\nv,3\n" * 4 + "Average,2\nTotal,16\n", {"skip_last": 2}),
         ("a,b\n" + "1,u\n3,v\n" * 4 + "Source: the bank\n", {"skip_last": 1}),
+        ("a,b\n" + "1,u\n3,v\n" * 4 + "16,Total\nSource: the bank\n", {"skip_last": 2}),
     ],
 )
 def test_lines_that_are_no_rows_are_asked_about(read, tmp_path, capsys, text, answer):
