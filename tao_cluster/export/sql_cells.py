@@ -2,7 +2,7 @@
 
 import functools
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pandas as pd
 from sqlglot import exp
@@ -43,16 +43,11 @@ _WEEKDAYS = {  # 0 for Monday
     "postgres": "(EXTRACT(DOW FROM x) + 6) % 7",
     "sqlite": "(CAST(STRFTIME('%w', x) AS INTEGER) + 6) % 7",
 }
-_SHIFTED = {  # the clock at a fixed offset from UTC
-    "duckdb": "(x AT TIME ZONE 'UTC') + INTERVAL '{seconds}' SECOND",
-    "mysql": "CAST('1970-01-01' AS DATETIME) + INTERVAL (x + {seconds}) SECOND",  # x in seconds
-    "postgres": "(x AT TIME ZONE 'UTC') + INTERVAL '{seconds} SECOND'",
-    "sqlite": "DATETIME(x, '{seconds} seconds')",
-}
-_LOCAL = {  # the clock in a zone with a name
+_LOCAL = {  # the clock in a zone
     "duckdb": "x AT TIME ZONE '{zone}'",
     "mysql": "CONVERT_TZ(CAST('1970-01-01' AS DATETIME) + INTERVAL x SECOND, '+00:00', '{zone}')",
     "postgres": "x AT TIME ZONE '{zone}'",
+    "sqlite": "DATETIME(x, '{zone}')",
 }
 _INSTANTS = {  # strings with an offset; the fraction of a second may have any number of digits
     "duckdb": "CAST(CASE WHEN SUBSTRING(x, 17, 1) = ':' THEN x"  # it may need the seconds
@@ -61,6 +56,12 @@ _INSTANTS = {  # strings with an offset; the fraction of a second may have any n
     " - TIME_TO_SEC(REPLACE(RIGHT(x, 6), '+', '')) - 62167219200)",
     "postgres": "CAST(LEFT(x, 19) || LTRIM(SUBSTRING(x, 20), '.0123456789') AS TIMESTAMPTZ)",
     "sqlite": "DATETIME(SUBSTR(x, 1, 19) || LTRIM(SUBSTR(x, 20), '.0123456789'))",
+}
+_HAS_DIGIT = {
+    "duckdb": "REGEXP_MATCHES(x, '[0-9]')",
+    "mysql": "REGEXP_INSTR(x, '[0-9]') > 0",
+    "postgres": "x ~ '[0-9]'",
+    "sqlite": "x GLOB '*[0-9]*'",
 }
 # Two digits of a year mean 1969 to 2068 in Python, but 1970 to 2069 in these databases.
 _CENTURY = "CASE WHEN x >= '2069-01-01' THEN x - INTERVAL '100' YEAR ELSE x END"
@@ -90,26 +91,28 @@ def missing(reader, cell, dialect):
 def missing_code(reader, cell, dialect):
     """Return the condition that a cell is a code for a missing value; None if there is none."""
     codes = () if reader is None else reader.missing
-    words = [string_literal(code, dialect) for code in codes if isinstance(code, str)]
+    words = [code for code in codes if isinstance(code, str)]
     numbers = [literal(code, dialect) for code in codes if not isinstance(code, str)]
-    if is_text(reader, dialect):
-        texts = exact_text(trimmed(_as_text(cell, reader, dialect), dialect), dialect)
-        return exp.In(this=texts, expressions=words) if words else None
     parts = []
-    if words and isinstance(reader, Date):
-        moment, dates = _instant(reader, cell, dialect), _codes_of_dates(reader)
-        literals = [_date_literal(reader, second, dialect) for second in dates]
-        parts += [exp.In(this=moment, expressions=literals)] if literals else []
+    if words and is_text(reader, dialect):
+        text = _as_text(cell, reader, dialect)
+        if not isinstance(reader, Level):  # numbers and dates have digits, unlike most words
+            _check_tested(cell, dialect)
+            parts.append(exp.not_(template(_HAS_DIGIT[family(dialect)], dialect, x=text)))
+            words = [word for word in words if re.search("[0-9]", word)]
+        if words:
+            words = [string_literal(word, dialect) for word in words]
+            text = exact_text(trimmed(text, dialect), dialect)
+            parts.append(exp.In(this=text, expressions=words))
+        numbers = []
+    elif words and isinstance(reader, Date):
+        dates = pd.to_datetime(pd.Series(words), format="ISO8601", errors="coerce", utc=True)
+        dates = [_moment(reader, int(date.timestamp()), dialect) for date in dates.dropna()]
+        found = exp.In(this=_instant(reader, cell, dialect), expressions=dates)
+        parts += [found] if dates else []
     if numbers:
         parts.append(exp.In(this=number_or_null(cell, dialect), expressions=numbers))
     return exp.or_(*parts, copy=False) if parts else None
-
-
-def _codes_of_dates(reader):
-    """Return the codes for missing values that are dates, in seconds since 1970: list of int."""
-    words = [code for code in reader.missing if isinstance(code, str)]
-    dates = pd.to_datetime(pd.Series(words), format="ISO8601", errors="coerce", utc=True)
-    return [int(date.timestamp()) for date in dates.dropna()]
 
 
 def is_text(reader, dialect):
@@ -197,19 +200,19 @@ def _(reader: Date, cell, dialect):
     _check_tested(cell, dialect)
     if reader.part is not None:
         return _part(reader, cell, dialect)
-    moment = _instant(reader, cell, dialect)
-    if reader.is_time and family(dialect) != "sqlite":
-        text = "EXTRACT(HOUR FROM x) * 3600 + EXTRACT(MINUTE FROM x) * 60 + EXTRACT(SECOND FROM x)"
-        return _divided(template(text, "", x=moment), _HOUR, dialect)
-    if reader.is_time:
+    kind, moment = family(dialect), _instant(reader, cell, dialect)
+    text = _SECONDS[kind]
+    if reader.is_time and kind == "mysql":
+        text = "TIME_TO_SEC(x)"
+    elif reader.is_time and kind == "sqlite":
         moment = exp.DPipe(this=exp.Literal.string("1970-01-01 "), expression=moment)
-    start = 0 if reader.is_time else int(reader._start)
-    seconds = moment
-    if not (reader.zone and family(dialect) == "mysql"):  # whose instants are in seconds
-        seconds = template(_SECONDS[family(dialect)], dialect, x=moment)
+    # An instant of MySQL is in seconds.
+    is_counted = reader.zone and kind == "mysql"
+    seconds = moment if is_counted else template(text, dialect, x=moment)
+    start = 0 if reader.is_time else reader._start
     if start:
-        kind = exp.Sub if start > 0 else exp.Add
-        seconds = kind(this=seconds, expression=int_literal(abs(start)))
+        operation = exp.Sub if start > 0 else exp.Add
+        seconds = operation(this=seconds, expression=int_literal(abs(start)))
     return _divided(seconds, reader.seconds_per_unit, dialect)
 
 
@@ -264,8 +267,7 @@ def limit(reader, cell, number, or_equal, dialect):
         first = first_second(number, reader.seconds_per_unit, or_equal=or_equal)
         if reader.is_time and not 0 <= first < _DAY:
             return None
-        literal_of = _time_literal if reader.is_time else _date_literal
-        first = literal_of(reader, first + int(reader._start), dialect)
+        first = _moment(reader, first + reader._start, dialect)
     except OverflowError:  # beyond the dates of Python
         return None
     moment, codes = _instant(reader, cell, dialect), missing_code(reader, cell, dialect)
@@ -318,41 +320,25 @@ def _zoned(reader, cell, dialect):
     return template(_INSTANTS[kind], dialect, x=text)
 
 
-def _date_literal(reader, second, dialect):
+def _moment(reader, second, dialect):
     """Return the literal of a time in seconds since 1970, as `_instant` returns dates."""
     kind = family(dialect)
     if reader.zone and kind == "mysql":
         return int_literal(second)
-    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
-    text = date.replace(tzinfo=None).isoformat(" ")
+    text = (datetime(1970, 1, 1) + timedelta(seconds=second)).isoformat(" ")
+    text = text[11:] if reader.is_time else text
     if kind == "sqlite":
         return exp.Literal.string(text)
     if reader.zone:
         return exp.cast(exp.Literal.string(f"{text}+00:00"), "timestamptz")
-    return exp.cast(exp.Literal.string(text), "timestampntz")
-
-
-def _time_literal(_reader, second, dialect):
-    """Return the literal of a time of day; the day of the time in seconds does not count."""
-    text = (datetime(1970, 1, 1) + timedelta(seconds=second)).strftime("%H:%M:%S")
-    found = exp.Literal.string(text)
-    return found if family(dialect) == "sqlite" else exp.cast(found, "time")
+    return exp.cast(exp.Literal.string(text), "time" if reader.is_time else "timestampntz")
 
 
 def _part(reader, cell, dialect):
     """Return the month, weekday or hour of a date, on the clock of its zone."""
     clock, kind = _instant(reader, cell, dialect), family(dialect)
     if reader.zone:
-        offset = _offset(reader.zone)
-        templates = _LOCAL if offset is None else _SHIFTED
-        if kind not in templates:
-            raise ValueError(
-                f"The {reader.part} of column {cell.name!r} in the zone {reader.zone!r} cannot be "
-                f"written in the dialect {dialect!r}, which has no time zones of this name. Use "
-                'another dialect such as "postgres", a fixed offset such as "+02:00" as the zone '
-                "of the column, or table_pipeline(..., date_parts=())."
-            )
-        text = templates[kind].format(zone=reader.zone.replace("'", ""), seconds=offset)
+        text = _LOCAL[kind].format(zone=_zone(reader, cell, kind))
         clock = template(text, dialect, x=clock)
     if reader.part == "weekday":
         return exp.Paren(this=template(_WEEKDAYS[kind], dialect, x=clock))
@@ -364,15 +350,21 @@ def _part(reader, cell, dialect):
     return exp.Extract(this=exp.var(reader.part.upper()), expression=clock)
 
 
-def _offset(zone):
-    """Return a fixed offset such as "+02:00" in seconds; None for the name of a zone."""
-    if zone == "UTC":
-        return 0
-    found = re.fullmatch(r"([+-])(\d\d):(\d\d)", zone)
-    if found is None:
-        return None
-    sign, hours, minutes = found.groups()
-    return int(f"{sign}1") * (int(hours) * _HOUR + int(minutes) * 60)
+def _zone(reader, cell, kind):
+    """Return the name of a zone in a database; "UTC" is the offset +00:00."""
+    zone = "+00:00" if reader.zone == "UTC" else reader.zone.replace("'", "")
+    if zone[0] not in "+-":
+        if kind == "sqlite":
+            raise ValueError(
+                f"The {reader.part} of column {cell.name!r} in the zone {zone!r} cannot be written "
+                "in the dialect 'sqlite', which has no time zones of this name. Use another "
+                'dialect such as "postgres", a fixed offset such as "+02:00" as the zone of the '
+                "column, or table_pipeline(..., date_parts=())."
+            )
+        return zone
+    if kind == "postgres":  # offsets count to the west
+        return zone.translate(str.maketrans("+-", "-+"))
+    return f"GMT{zone}" if kind == "duckdb" else zone
 
 
 def _parsed(reader, cell, dialect):
@@ -380,11 +372,10 @@ def _parsed(reader, cell, dialect):
     kind, form = family(dialect), reader.form
     if form in COUNTED:
         unit, zero = COUNTED[form]
-        seconds = template(f"FLOOR(x * {unit} + {zero})", "", x=as_double(cell, dialect))
-        if kind == "sqlite":  # it has FLOOR only if it was compiled with it
-            seconds = template(
-                f"CAST(x * {unit} + {zero} AS INTEGER)", "", x=as_double(cell, dialect)
-            )
+        # SQLite has FLOOR only if it was compiled with it.
+        floor = "CAST({} AS INTEGER)" if kind == "sqlite" else "FLOOR({})"
+        seconds = floor.format(f"x * {unit} + {zero}")
+        seconds = template(seconds, "", x=as_double(cell, dialect))
         return exp.Paren(this=template(_FROM_SECONDS[kind], dialect, x=seconds))
     if kind == "sqlite":
         date = _parsed_in_sqlite(form, cell)

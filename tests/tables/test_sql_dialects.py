@@ -122,9 +122,9 @@ def test_typed_columns_are_compared_as_they_are(name, threshold, text):
     ("reader", "words"),
     [
         (
-            Written(("it's",), suffix="kg"),
+            Written(("it's", "1 or 2"), suffix="kg"),
             {
-                "ansi": ["'it''s'", "AS DOUBLE PRECISION", "CHAR(32, 9"],
+                "ansi": ["IN ('1 or 2')", "AS DOUBLE PRECISION", "CHAR(32, 9", "GLOB '*[0-9]*'"],
                 "mysql": ["AS DOUBLE)", "REGEXP_REPLACE("],
             },
         ),
@@ -139,8 +139,8 @@ def test_typed_columns_are_compared_as_they_are(name, threshold, text):
         (
             Date(zone="+02:00", part="hour"),
             {
-                "ansi": ["'7200 seconds'", "STRFTIME('%H'"],
-                "postgres": ["AS TIMESTAMPTZ) AT TIME ZONE 'UTC') + INTERVAL '7200 SECOND'"],
+                "ansi": [", '+02:00')", "STRFTIME('%H'"],
+                "postgres": ["AS TIMESTAMPTZ) AT TIME ZONE '-02:00'"],
                 "mysql": ["TIME_TO_SEC("],
             },
         ),
