@@ -108,22 +108,14 @@ class Indicator(str):
     """
 
     def __new__(
-        cls,
-        column,
-        value,
-        has_missing=False,
-        levels=None,
-        is_rest=False,
-        reader=None,
-        raw=None,
+        cls, column, value, has_missing=False, levels=None, is_rest=False, reader=None, raw=None
     ):
         """Create the string, and store the column and the value with it."""
         value = plain_cell(value)
         name = super().__new__(cls, f"{printable(str(column))} is {_value_text(value)}")
         name.column, name.value, name.has_missing = str(column), value, has_missing or value is None
-        name.levels = levels
-        if levels is None:
-            name.levels = () if value is None else (value,)
+        own = () if value is None else (value,)
+        name.levels = own if levels is None else levels
         name.is_rest, name.reader, name.raw = is_rest, reader, raw or str(column)
         return name
 

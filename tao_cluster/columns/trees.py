@@ -118,34 +118,26 @@ def raw_sides(tree, sides, raw, columns):
 def _raw_pair(column, low, high):
     """Return raw values that a column maps to low and to high, in increasing order.
 
-    Rounding maps several raw values to one, of which the shortest is taken. A step may also map a
-    whole range to one value: the raw value nearest to the other one is then taken.
+    A step may map a range of raw values to one. The raw value nearest to the other one is then
+    taken or, if it differs by rounding only, one with fewer digits.
     """
-    if math.isnan(high - low):  # no row is on one side
+    if not math.isfinite(high - low):  # no row is on one side, or its value is not defined
         return math.nan, math.nan
     sign = 1.0 if column.slope > 0 else -1.0
-
-    def ends(value):
-        below = largest_float_where(lambda y: column(sign * y) < value, _AT_ONCE)
-        last = largest_float_where(lambda y: column(sign * y) <= value, _AT_ONCE)
-        return math.nextafter(below, math.inf), last
-
-    (first_low, last_low), (first_high, last_high) = ends(low), ends(high)
-    apart = first_high - last_low if math.isfinite(low) and math.isfinite(high) else 0.0
-    low_raw = _shortest(first_low, last_low, last_low, apart) if math.isfinite(low) else low
-    high_raw = _shortest(first_high, last_high, first_high, apart) if math.isfinite(high) else high
-    return sorted((sign * low_raw, sign * high_raw)) if apart else (math.nan, math.nan)
+    last = largest_float_where(lambda x: column(sign * x) <= low, _AT_ONCE)
+    below = largest_float_where(lambda x: column(sign * x) < high, _AT_ONCE)
+    first = math.nextafter(below, math.inf)
+    near = _NARROW * (first - last)
+    return sorted(
+        sign * _shortest(x, near, lambda y, z=z: column(sign * y) == z)
+        for x, z in ((last, low), (first, high))
+    )
 
 
-def _shortest(first, last, default, apart):
-    """Return the float of fewest digits in a range; the default if the range is not narrow."""
-    if not last - first <= _NARROW * apart:
-        return default
-    if first <= 0.0 <= last:
-        return 0.0
-    middle = first + (last - first) / 2
-    shorter = (float(f"{middle:.{digits}g}") for digits in range(1, 17))
-    return next((number for number in shorter if first <= number <= last), default)
+def _shortest(number, near, holds):
+    """Return the float of fewest digits near a number that satisfies a predicate."""
+    shorter = (0.0, *(float(f"{number:.{digits}g}") for digits in range(1, 17)))
+    return next((x for x in shorter if abs(x - number) <= near and holds(x)), number)
 
 
 def raw_stds(tree, stds, raw, columns, feature_of):
