@@ -248,13 +248,10 @@ def _check_form(form):
             f"the format {form!r} has {unknown[0]!r}; allowed are {', '.join(_DIRECTIVES)}, "
             '"unix" and "excel".'
         )
-    parts = "".join(dict(zip("YbBI", "ymmH", strict=True)).get(c[1], c[1]) for c in codes)
-    has_date, has_time = {*"ym"} <= {*parts}, "H" in parts
-    is_twice = len({*parts}) < len(parts)
-    is_half = ("%I" in form.partition("%p")[0]) != ("%p" in codes) or (
-        {*"ymd"} & {*parts} and not has_date
-    )
-    if is_twice or is_half or not (has_date or has_time) or ({*"MS"} & {*parts} and not has_time):
+    kinds = [{"y": "Y", "b": "m", "B": "m", "I": "H"}.get(code[1], code[1]) for code in codes]
+    parts = "".join(sorted(kinds)).replace("p", "")
+    is_half = codes.count("%p") != ("%I" in form.partition("%p")[0])
+    if is_half or not re.fullmatch("(?=.)(HM?S?)?(Yd?m)?", parts):
         raise ValueError(
             f"the format {form!r} needs a year and a month, or an hour (%H, or %I and "
             "then %p), each of them once."

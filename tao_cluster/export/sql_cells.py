@@ -211,8 +211,7 @@ def _(reader: Date, cell, dialect):
     seconds = moment if is_counted else template(text, dialect, x=moment)
     start = 0 if reader.is_time else reader._start
     if start:
-        operation = exp.Sub if start > 0 else exp.Add
-        seconds = operation(this=seconds, expression=int_literal(abs(start)))
+        seconds = exp.Sub(this=seconds, expression=int_literal(start))
     return _divided(seconds, reader.seconds_per_unit, dialect)
 
 
@@ -290,34 +289,36 @@ def _check_tested(cell, dialect):
 
 
 def _instant(reader, cell, dialect):
-    """Return the date and time of a cell; in MySQL, an instant is in seconds since 1970."""
+    """Return the date and time of a cell, whatever the time zone of the session is.
+
+    In MySQL, an instant is in seconds since 1970.
+    """
     kind, cell = family(dialect), cell.copy()
-    if not reader.is_typed:
-        _check_tested(cell, dialect)
-    if reader.zone:
-        return _zoned(reader, cell, dialect)
-    if reader.form is not None:
-        return _parsed(reader, cell, dialect)
-    if kind == "sqlite":
-        return exp.func("DATETIME", _substring(cell, 1, 19))
-    if reader.is_typed:
-        return cell
-    if kind in ("mysql", "postgres"):  # they round fractions of a second
-        cell = exp.Left(this=_as_text(cell, reader, dialect), expression=int_literal(19))
-    return exp.cast(cell, "timestampntz")
-
-
-def _zoned(reader, cell, dialect):
-    """Return the instant of a cell, whatever the time zone of the session is."""
-    kind = family(dialect)
-    if reader.is_typed and kind == "mysql":
-        return template("FLOOR(UNIX_TIMESTAMP(x))", dialect, x=cell)
     if reader.is_typed and kind != "sqlite":
-        return cell
-    text = _as_text(cell, reader, dialect)
-    if kind == "mysql":
-        text = exp.func("REPLACE", text, *map(exp.Literal.string, ("Z", "+00:00")))
-    return template(_INSTANTS[kind], dialect, x=text)
+        is_counted = reader.zone and kind == "mysql"
+        return template("FLOOR(UNIX_TIMESTAMP(x))", dialect, x=cell) if is_counted else cell
+    _check_tested(cell, dialect)
+    if reader.form in COUNTED:
+        return _counted(reader, cell, dialect)
+    text = cell if reader.is_typed else trimmed(_as_text(cell, reader, dialect), dialect)
+    if reader.zone:
+        if kind == "mysql":
+            text = exp.func("REPLACE", text, *map(exp.Literal.string, ("Z", "+00:00")))
+        return template(_INSTANTS[kind], dialect, x=text)
+    if reader.form is not None:
+        return _parsed(reader, text, dialect)
+    text = _substring(text, 1, 19)  # databases round fractions of a second
+    return exp.func("DATETIME", text) if kind == "sqlite" else exp.cast(text, "timestampntz")
+
+
+def _counted(reader, cell, dialect):
+    """Return the date of a number of seconds or days."""
+    kind, (unit, zero) = family(dialect), COUNTED[reader.form]
+    # SQLite has FLOOR only if it was compiled with it.
+    floor = "CAST({} AS INTEGER)" if kind == "sqlite" else "FLOOR({})"
+    seconds = floor.format(f"x * {unit} + {zero}")
+    seconds = template(seconds, "", x=as_double(cell, dialect))
+    return exp.Paren(this=template(_FROM_SECONDS[kind], dialect, x=seconds))
 
 
 def _moment(reader, second, dialect):
@@ -367,22 +368,14 @@ def _zone(reader, cell, kind):
     return f"GMT{zone}" if kind == "duckdb" else zone
 
 
-def _parsed(reader, cell, dialect):
-    """Return the date or the time of a cell with a form."""
+def _parsed(reader, text, dialect):
+    """Return the date or the time of a string with a form."""
     kind, form = family(dialect), reader.form
-    if form in COUNTED:
-        unit, zero = COUNTED[form]
-        # SQLite has FLOOR only if it was compiled with it.
-        floor = "CAST({} AS INTEGER)" if kind == "sqlite" else "FLOOR({})"
-        seconds = floor.format(f"x * {unit} + {zero}")
-        seconds = template(seconds, "", x=as_double(cell, dialect))
-        return exp.Paren(this=template(_FROM_SECONDS[kind], dialect, x=seconds))
     if kind == "sqlite":
-        date = _parsed_in_sqlite(form, cell)
+        date = _parsed_in_sqlite(form, text)
         return exp.func("TIME", date) if reader.is_time else date
-    if reader.is_time and "%I" not in form and re.fullmatch("%H:%M(:%S)?", form):
-        return exp.cast(cell, "time")  # the column may have this type
-    text = _as_text(cell, reader, dialect)
+    if re.fullmatch("%H:%M(:%S)?", form):
+        return exp.cast(text, "time")  # the column may have this type
     if kind == "duckdb" and re.fullmatch("(%[A-Za-z])+", form):  # 20240131.0 beside NULL
         text = exp.func("REPLACE", text, *map(exp.Literal.string, (".0", "")))
     if kind == "mysql" and ("%d" not in form or reader.is_time):  # the day would be 0
@@ -390,8 +383,8 @@ def _parsed(reader, cell, dialect):
         text = exp.func("CONCAT", exp.Literal.string(day), text)
         form = ("%Y-%m-%d " if reader.is_time else "%d ") + form
     has_time = re.search("%[HI]", form)
-    if kind == "postgres":  # letters are patterns unless they are quoted
-        form = re.sub("%.|[^\\W0-9_]+", lambda part: _in_postgres(part[0]), form)
+    if kind == "postgres":  # letters are patterns unless they are quoted; sqlglot has no %p
+        form = re.sub("(?<!%)[^\\W0-9_]+", r'"\g<0>"', form).replace("%p", "PM")
     found = (exp.StrToTime if has_time else exp.StrToDate)(
         this=text, format=exp.Literal.string(form)
     )
@@ -399,13 +392,6 @@ def _parsed(reader, cell, dialect):
     if "%y" in form and kind != "duckdb":
         found = template(_CENTURY, dialect, x=found)
     return found
-
-
-def _in_postgres(part):
-    """Return a directive, or a word between directives, of a format in PostgreSQL."""
-    if part == "%p":  # sqlglot does not know it
-        return "PM"
-    return part if part.startswith("%") else f'"{part}"'
 
 
 def _parsed_in_sqlite(form, cell):

@@ -108,7 +108,7 @@ def test_synonyms_and_unknown_dialects():
         (
             Numeric("at", None, Date(form="%H:%M")),
             14.5,
-            "CAST(\"at\" AS TIME) < CAST('14:30:01' AS TIME)",
+            " AS TIME) < CAST('14:30:01' AS TIME)",
         ),
         (Indicator("vip", True, reader=Level(("NA",), "truth")), 0.5, '"vip" = TRUE'),
         (Numeric("age", 40.0, Number(("NA",))), 60.0, '("age" <= 60 OR "age" IS NULL)'),
