@@ -272,13 +272,10 @@ def possible_forms(texts):
     found = {}
     for form in forms:
         seconds = Date(form=form)._seconds(texts)
-        found.setdefault(np.nan_to_num(seconds, nan=-np.inf).tobytes(), (form, seconds))
-    counts = [np.isfinite(seconds).sum() for _, seconds in found.values()]
-    return [
-        form
-        for (form, _), n in zip(found.values(), counts, strict=True)
-        if n == max(counts) and n > 0
-    ]
+        key = np.nan_to_num(seconds, nan=-np.inf).tobytes()
+        found.setdefault(key, (np.isfinite(seconds).sum(), form))
+    most = max((count for count, _ in found.values()), default=0)
+    return [form for count, form in found.values() if count == most > 0]
 
 
 def forms_of(text):
@@ -322,10 +319,9 @@ _SAMPLE = 50
 def is_dates(column):
     """Return whether a Series has only dates and missing values, not strings or numbers."""
     dtype = column.dtype
-    if isinstance(dtype, pd.DatetimeTZDtype) or (isinstance(dtype, np.dtype) and dtype.kind == "M"):
-        return True
     if not pd.api.types.is_object_dtype(dtype):
-        return False
+        is_plain = isinstance(dtype, np.dtype) and dtype.kind == "M"
+        return is_plain or isinstance(dtype, pd.DatetimeTZDtype)
     filled = column.dropna()
     return len(filled) > 0 and all(isinstance(cell, date) for cell in filled)
 

@@ -18,7 +18,7 @@ from .._utils.matrices import FLOATS, check_rows, checked_array
 from .._utils.warnings import listed
 from ..facade import Facade
 from ..tree import tree_of
-from .cells import inferred, with_cells
+from .cells import as_rows, inferred, with_cells
 from .dates import Date
 from .names import (
     Indicator,
@@ -231,7 +231,8 @@ class RawView(Facade):
             return X
         one = dict if isinstance(self.text_steps[0][1], DictVectorizer) else str
         is_vectorized = isinstance(X, dict) and one is str
-        if is_vectorized or (not isinstance(X, one) and np.ndim(_shaped(X)) == 2):
+        n_dims = len(X.shape) if hasattr(X, "shape") else np.ndim(X)  # also of a sparse matrix
+        if is_vectorized or (not isinstance(X, one) and n_dims == 2):
             return X
         X = [X] if isinstance(X, one) else X
         for _, step in self.text_steps:
@@ -363,11 +364,6 @@ def _name(source, raw, is_marked):
     return name if is_plain else Numeric(name, source.fill, reader, raw)
 
 
-def _shaped(X):
-    """Return an object for which np.ndim is the number of dimensions of X, even if X is sparse."""
-    return X if not hasattr(X, "shape") else np.empty((0,) * len(X.shape))
-
-
 def as_frame(X, names):
     """Return rows without names as a DataFrame; lists may mix numbers and strings."""
     rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
@@ -378,13 +374,6 @@ def as_frame(X, names):
         )
     table = pd.DataFrame(rows, columns=list(names))
     return inferred(table, table.dtypes)
-
-
-def _as_rows(x):
-    """Return a list as an array: of floats if it has only numbers, else of objects."""
-    rows = np.asarray(x, dtype=object)
-    is_number = all(isinstance(value, int | float | np.number) for value in rows.ravel().tolist())
-    return rows.astype(np.float64) if is_number else rows
 
 
 def raw_view(pipeline, feature_names=None):
@@ -601,7 +590,7 @@ def some_rows(model, x, feature_names=None):
         x = model.vectorized(x)
     if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
         return _named_row(model, x, feature_names)
-    rows = x if hasattr(x, "shape") else _as_rows(x)
+    rows = x if hasattr(x, "shape") else as_rows(x)
     if len(rows.shape) == 1:
         rows = rows.reshape(1, -1)
     if len(rows.shape) != 2 or rows.shape[0] == 0:
@@ -629,16 +618,13 @@ def _named_row(model, x, feature_names):
     if isinstance(model, RawView):  # names of the raw columns, not of the features of its tree
         own = model.fit_names or model.raw_names
     known = [[str(name) for name in names] for names in (own, feature_names) if names is not None]
-    values = dict(zip(displayed(list(x.keys())), (value for _, value in x.items()), strict=True))
-    has_names = not are_default(values)
+    labels, row = displayed([*x.keys()]), [value for _, value in x.items()]
+    values, has_names = dict(zip(labels, row, strict=True)), not are_default(labels)
     if known and has_names:
         lacking = [[name for name in names if name not in values] for names in known]
         if all(lacking):
             raise ValueError(f"The row has no value of {listed(lacking[0])}.")
-        names = known[lacking.index([])]
-        row = [values[name] for name in names]
-    else:
-        row = list(x.values() if callable(x.values) else x.values)
+        row = [values[name] for name in known[lacking.index([])]]
     if isinstance(model, RawView) and has_names and model.fit_names:
         return as_frame([row], own)
-    return _as_rows([row])
+    return as_rows([row])

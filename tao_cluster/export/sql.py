@@ -300,19 +300,17 @@ class _Writer:
         if values and all(isinstance(v, Number) and not isinstance(v, bool) for v in values):
             cell = number_or_null(cell, self.dialect)
         test = self.comparison(cell, values, is_equal=not is_rest)
+        is_null = exp.Is(this=cell.copy(), expression=exp.null())
         if has_missing:
             if test is None and is_rest:
                 return exp.Not(this=_NEVER.copy())
-            gaps = exp.Is(this=cell, expression=exp.null())
-            if not is_rest:
-                gaps = missing(reader, cell, self.dialect)
-            return gaps if test is None else exp.or_(test, gaps, copy=False)
+            gaps = is_null if is_rest else missing(reader, cell, self.dialect)
+            return exp.or_(test, gaps, copy=False)
         if not is_rest:
             return _NEVER.copy() if test is None else test
-        if test is None:
-            test = exp.Not(this=exp.Is(this=cell.copy(), expression=exp.null()))
         codes = missing_code(reader, cell, self.dialect)
-        return test if codes is None else exp.and_(test, exp.not_(codes), copy=False)
+        codes = None if codes is None else exp.not_(codes)
+        return exp.and_(exp.Not(this=is_null) if test is None else test, codes, copy=False)
 
     def comparison(self, cell, values, *, is_equal):
         """Return the condition that a cell equals one of some values, or none of them.

@@ -16,7 +16,7 @@ DIALECTS = (*sorted({*_SYNONYMS, *map(str.lower, sqlglot.dialects.DIALECTS)} - _
 # databases that tests run. Other dialects belong to the family whose sqlglot class they extend,
 # such as Redshift to PostgreSQL; some families write names, strings and numbers in their own way.
 TESTED = ("duckdb", "mysql", "postgres", "sqlite")
-_FAMILIES = (*TESTED, "bigquery", "tsql")
+_FAMILIES = (*TESTED, "tsql")
 
 # SQLite reads a literal from _SMALL to _LARGE with at most _DECIMALS decimals exactly. Other
 # numbers are scaled by powers of two, each with an exponent of at most _LARGEST_POWER.
@@ -25,7 +25,7 @@ _SMALL, _LARGE = 2.0**-8, 2.0**40
 _LARGEST_POWER = 50
 
 # These databases compare a float32 column and a decimal literal as float64. Others use float32.
-_WIDENING = ("bigquery", "mysql", "postgres")
+_WIDENING = ("mysql", "postgres")
 # Decimal numbers of up to so many digits are different float64, or float32.
 _EXACT_DIGITS, _EXACT_DIGITS_OF_FLOAT32 = 15, 6
 
@@ -192,18 +192,12 @@ def _in_sqlite(value):
         text = next(text for text in texts if abs(float(text) - rest) <= most)
         kind = exp.Sub if rough > scaled else exp.Add
         result = exp.Paren(this=kind(this=result, expression=exp.Literal.number(text)))
-    for power in _powers(abs(exponent)):
+    while exponent:
+        power = min(abs(exponent), _LARGEST_POWER)
         scale = exp.Literal.number(f"{2**power}.0")
         if exponent > 0:
             result = exp.Mul(this=result, expression=scale)
         else:
             result = exp.Div(this=result, expression=scale, typed=True)
+        exponent -= int(math.copysign(power, exponent))
     return result
-
-
-def _powers(exponent):
-    """Yield ints with the sum `exponent`, each small enough for an exact literal of 2 ** int."""
-    while exponent:
-        part = min(exponent, _LARGEST_POWER)
-        yield part
-        exponent -= part
