@@ -37,20 +37,6 @@ _INVERSE = {
     operator.mul: operator.truediv,
     operator.truediv: operator.mul,
 }
-# Operations of scalers: function, attribute with the second argument for each column, and the
-# option that turns the operation off.
-_SCALERS = {
-    StandardScaler: (
-        (operator.sub, "mean_", "with_mean"),
-        (operator.truediv, "scale_", "with_std"),
-    ),
-    RobustScaler: (
-        (operator.sub, "center_", "with_centering"),
-        (operator.truediv, "scale_", "with_scaling"),
-    ),
-    MinMaxScaler: ((operator.mul, "scale_", ""), (operator.add, "min_", "")),
-    MaxAbsScaler: ((operator.truediv, "scale_", ""),),
-}
 # Monotone functions of numpy, each with its inverse.
 _INVERSES: dict[Any, Callable] = {
     np.log: np.exp,
@@ -60,12 +46,7 @@ _INVERSES: dict[Any, Callable] = {
     np.sqrt: np.square,
     np.cbrt: lambda z: z**3,
     np.exp: np.log,
-    np.exp2: np.log2,
-    np.expm1: np.log1p,
-    np.sinh: np.arcsinh,
     np.arcsinh: np.sinh,
-    np.arctan: np.tan,
-    np.tanh: np.arctanh,
 }
 _PROBES = np.concatenate([-np.geomspace(1e6, 1e-6, 97), [0.0], np.geomspace(1e-6, 1e6, 97)])
 
@@ -351,10 +332,14 @@ def _bins(step, columns, name):
 def _scale(step, columns, name):
     if getattr(step, "clip", False):  # an old MaxAbsScaler has no option clip
         return _increasing(step, columns, name)
-    operations = next(found for scaler, found in _SCALERS.items() if isinstance(step, scaler))
-    for function, attribute, option in operations:
-        if getattr(step, option, True):
-            numbers = getattr(step, attribute)
+    if isinstance(step, MinMaxScaler):
+        operations = (operator.mul, step.scale_), (operator.add, step.min_)
+    else:
+        center = getattr(step, "mean_" if hasattr(step, "mean_") else "center_", None)
+        center = center if getattr(step, "with_mean", True) else None
+        operations = (operator.sub, center), (operator.truediv, step.scale_)
+    for function, numbers in operations:
+        if numbers is not None:
             columns = [c.then(function, number) for c, number in zip(columns, numbers, strict=True)]
     return columns
 

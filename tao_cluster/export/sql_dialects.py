@@ -126,6 +126,8 @@ def exact_text(expression, dialect):
 
 # ---------------------------------------------------------------------- numbers
 
+int_literal = exp.Literal.number  # of an int, which may be negative
+
 
 def as_double(expression, dialect):
     """Return the cast of an expression to a float64."""
@@ -135,12 +137,6 @@ def as_double(expression, dialect):
     first = expression.this if isinstance(expression, exp.Div) else expression
     is_double = isinstance(first, exp.Cast) and first.to == kind
     return expression if is_double else exp.Cast(this=expression.copy(), to=kind)
-
-
-def int_literal(number):
-    """Return an int as a literal."""
-    found = exp.Literal.number(abs(number))
-    return exp.Neg(this=found) if number < 0 else found
 
 
 def float_literal(value, dialect):
