@@ -1,5 +1,6 @@
 """Trees as SQL expressions."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import numpy as np
 from sqlglot import exp
 
 from ..columns.names import Indicator, Numbered, Numeric, levels_of
+from ..columns.readers import Level
 from ..columns.view import named
 from ..report import cluster_values, intervals
 from ..tree import tree_of
@@ -89,7 +91,8 @@ def to_sql(tree, columns=None, *, table=None, dialect="sqlite", names=True):
       impute values or encode categories, NULL instead stands for the imputed value, for the
       category of missing values if the encoder has seen some, or else for no category. The strings
       that mean a missing value in :func:`tao_cluster.table_pipeline` count as NULL, also with
-      spaces, tabs or line breaks around them.
+      spaces, tabs or line breaks around them. If a column of numbers or dates has such strings,
+      all its strings without a digit count as NULL.
     - The level "other" of an encoder that combines infrequent levels is written as ``NOT IN``. So
       it also holds for levels that the fit has not seen, as in `predict`.
     - SQL does not distinguish None from NaN, nor the truth values from 0 and 1.
@@ -347,6 +350,11 @@ def union_of_levels(names):
     """
     listed = [value for name in names if not name.is_rest for value in name.levels]
     rest = next((name for name in names if name.is_rest), None)
-    if rest is None:
-        return listed, False
-    return [value for value in rest.levels if value not in listed], True
+    if rest is not None:
+        listed = [value for value in rest.levels if value not in listed]
+    if isinstance(names[0].reader, Level):  # it reads both encodings of accents as one level
+        both = [
+            (v, unicodedata.normalize("NFD", v)) if isinstance(v, str) else (v,) for v in listed
+        ]
+        listed = [value for forms in both for value in dict.fromkeys(forms)]
+    return listed, rest is not None

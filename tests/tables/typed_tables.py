@@ -262,6 +262,7 @@ def levels(rng, n, name):
         'a "b"',
         "back\\slash",
         "über",
+        "u\u0308ber",
         "new\nline",
         "",
         "%",
