@@ -192,16 +192,6 @@ class TableReader(TransformerMixin, BaseEstimator):
         table = X.iloc[:, [own.index(name) for name in names]]
         return table if list(table.columns) == names else table.set_axis(names, axis=1)
 
-    @contextlib.contextmanager
-    def reading_once(self, X):
-        """Context manager in which the rows of X, which must not change, are read only once."""
-        before = getattr(self, "_known", None)
-        self._known = X, self._read(X)
-        try:
-            yield
-        finally:
-            self._known = before
-
     def _read(self, X, only=None):
         """Return the table of the columns that are read; gaps in new places are not checked."""
         known = getattr(self, "_known", None)
@@ -218,11 +208,7 @@ class TableReader(TransformerMixin, BaseEstimator):
                 columns[name] = pd.Series(cell, index=table.index, dtype=kind)
                 continue
             columns[name] = reader.read(table[column])
-            if (
-                own
-                and reader.form == "text"
-                and not isinstance(table[column].dtype, pd.StringDtype)
-            ):
+            if own and reader.form == "text":
                 _check_types(table[column], columns[name], own)
         return pd.DataFrame(columns, index=table.index)
 
@@ -232,6 +218,8 @@ def _check_types(column, read, levels):
 
     The level "08015" is the number 8015 in a table whose column was read as numbers.
     """
+    if isinstance(column.dtype, pd.StringDtype):
+        return
     is_text = np.fromiter((isinstance(cell, str) for cell in column), bool, len(column))
     wrong = ~is_text & read.notna().to_numpy() & ~read.isin(levels).to_numpy()
     if wrong.any():
@@ -243,6 +231,21 @@ def _check_types(column, read, levels):
         )
 
 
+@contextlib.contextmanager
+def reading_once(model, X):
+    """Context manager in which a pipeline reads X, a raw table that must not change, only once."""
+    reader = model.steps[0][1] if isinstance(model, Pipeline) else None
+    if not isinstance(reader, TableReader) or not hasattr(X, "columns"):
+        yield
+        return
+    before = getattr(reader, "_known", None)
+    reader._known = X, reader._read(X)
+    try:
+        yield
+    finally:
+        reader._known = before
+
+
 def reads_once(function):
     """Decorate a function of a model and of rows X so that a pipeline reads a raw table once."""
     signature = inspect.signature(function)
@@ -250,10 +253,7 @@ def reads_once(function):
     @functools.wraps(function)
     def run(*values, **options):
         given = signature.bind(*values, **options).arguments
-        model, X = next(iter(given.values())), given.get("X")
-        first = model.steps[0][1] if isinstance(model, Pipeline) else None
-        is_read = isinstance(first, TableReader) and hasattr(X, "columns")
-        with first.reading_once(X) if is_read else contextlib.nullcontext():
+        with reading_once(next(iter(given.values())), given.get("X")):
             return function(*values, **options)
 
     return run

@@ -30,7 +30,6 @@ from .names import (
 )
 from .readers import Number
 from .steps import (
-    BY_EMBEDDING,
     Column,
     UnsupportedStepError,
     columns_of,
@@ -102,14 +101,9 @@ class RawView(Facade):
     @cached_property
     def feature_names_in_(self):
         """Names of the features of `tree_`: object array, with names such as "plan is gold"."""
-        # A missing value may be filled in by a level and be marked, too. The feature that marks it
-        # is then no level of the filled column.
         sources = self._sources
         filled = {s.column for s in sources if s.has_missing and s.category is not None}
-        names = [
-            _name(s, self.raw_names[s.column], s.category is None and s.column in filled)
-            for s in sources
-        ]
+        names = [_name(s, self.raw_names[s.column], filled) for s in sources]
         return np.array([*names, None], dtype=object)[:-1]
 
     # ------------------------------------------------------------------ the model in raw columns
@@ -354,8 +348,12 @@ def _with_gaps_filled(X, fills):
     return X
 
 
-def _name(source, raw, is_marked):
+def _name(source, raw, filled):
+    """Return the name of the feature of a source of a raw column."""
     reader = source.reader
+    # A missing value may be filled in by a level and be marked, too. The feature that marks it is
+    # then no level of the filled column.
+    is_marked = source.category is None and source.column in filled
     name = output_name(raw, reader)
     if source.is_category:
         parts = source.has_missing, source.levels, source.is_rest, reader, raw
@@ -482,12 +480,10 @@ def _with_advice(error, pipeline):
     # The name of the pipeline that the user has given is not known.
     names = "pipeline[:-1].get_feature_names_out()"
     names = names if depth == 1 and output_names(pipeline[:-1]) is not None else ""
-    has_numbers = not split_text_steps(flat_steps(pipeline))[0]
-    remedy = error.remedy if has_numbers or error.remedy != BY_EMBEDDING else ""
     return UnsupportedStepError(
         error.reason,
         f"The tree in the columns that it was fitted to is pipeline{'[-1]' * depth}.to_text({names}"
-        f"); describe(pipeline, X) compares the clusters by raw columns. {remedy}".rstrip(),
+        f"); describe(pipeline, X) compares the clusters by raw columns. {error.remedy}",
     )
 
 

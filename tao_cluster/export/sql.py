@@ -171,21 +171,16 @@ def _check_unique(names, used):
         column = column_of(name)
         alike.setdefault(column.lower(), set()).add(column)
     for name in tested:
-        if times[name] > 1 and isinstance(name, Indicator) and name.value is None:
-            raise ValueError(
-                f"The column {name.raw!r} has both None and NaN, which SQL does not distinguish; "
-                "replace one of them before the fit."
-            )
-        if times[name] > 1:
-            raise ValueError(
-                f"{times[name]} columns have the name {name!r}; SQL needs distinct names."
-            )
         same = sorted(alike[column_of(name).lower()])
-        if len(same) > 1:
-            raise ValueError(
-                f"The names of the columns {same[0]!r} and {same[1]!r} differ only by case, which "
-                "SQL ignores; rename one of them."
-            )
+        if times[name] > 1 and isinstance(name, Indicator) and name.value is None:
+            problem = f"The column {name.raw!r} has both None and NaN"
+        elif times[name] > 1:
+            problem = f"{times[name]} columns have the name {name!r}"
+        elif len(same) > 1:
+            problem = f"The names of the columns {same[0]!r} and {same[1]!r} differ only by case"
+        else:
+            continue
+        raise ValueError(f"{problem}, which SQL does not distinguish; rename or replace one.")
 
 
 def column_of(name):
