@@ -291,19 +291,15 @@ def _function(step, columns, name):
     if step.func is None:
         return columns
     undo = step.inverse_transform if step.inverse_func else _INVERSES.get(step.func)
-    found = []
-    for j, column in enumerate(columns):
-        function = undo and Increasing(step.transform, undo, j, len(columns)).checked()
-        if not function:
-            raise _unsupported(
-                step,
-                name,
-                "applies a function that is not known to be monotone in each column (functions "
-                "such as numpy.log1p are known, others need an inverse_func)",
-            )
-        # The increasing function times `sign` is the function of the step.
-        found.append(column.then(function).then(operator.mul, function.sign))
-    return found
+    n = len(columns)
+    functions = [undo and Increasing(step.transform, undo, j, n).checked() for j in range(n)]
+    if not all(functions):
+        reason = "applies a function that is not known to be monotone in each column"
+        remedy = "functions such as numpy.log1p are known, others need an inverse_func"
+        raise _unsupported(step, name, f"{reason} ({remedy})")
+    # The increasing function times `sign` is the function of the step.
+    pairs = zip(columns, functions, strict=True)
+    return [column.then(each).then(operator.mul, each.sign) for column, each in pairs]
 
 
 @through.register(Binarizer)

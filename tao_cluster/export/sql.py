@@ -17,7 +17,7 @@ from ..tree import tree_of
 from ..tree.conditions import Condition, LevelSet, conditions_of_leaves, level_sets
 from .digits import without_rounding
 from .format import check_options
-from .sql_cells import limit, may_have_strings, missing, missing_code, number_of, number_or_null
+from .sql_cells import date_test, may_have_strings, missing, missing_code, number_of, number_or_null
 from .sql_dialects import (
     as_double,
     checked_dialect,
@@ -257,11 +257,8 @@ class _Writer:
         name = self.names[bound.feature]
         reader, fill, cell = _reader(name), getattr(name, "fill", None), self.cell(name)
         has_strings = may_have_strings(reader, self.dialect)
-        found = limit(reader, cell, bound.value, bound.is_upper == bound.is_strict, self.dialect)
-        if found is not None:
-            compare = exp.LT if bound.is_upper else exp.GTE
-            test = compare(this=found[0], expression=found[1])
-        else:
+        test = date_test(reader, cell, bound, self.dialect)
+        if test is None:
             value = number_of(reader, cell, self.dialect, fill if has_strings else None)
             if abs(bound.value) >= _EXACT_INTEGERS:
                 value = as_double(value, self.dialect)
@@ -348,8 +345,6 @@ def union_of_levels(names):
     if rest is not None:
         listed = [value for value in rest.levels if value not in listed]
     if isinstance(names[0].reader, Level):  # it reads both encodings of accents as one level
-        both = [
-            (v, unicodedata.normalize("NFD", v)) if isinstance(v, str) else (v,) for v in listed
-        ]
-        listed = [value for forms in both for value in dict.fromkeys(forms)]
+        texts = [unicodedata.normalize("NFD", value) for value in listed if isinstance(value, str)]
+        listed = [*dict.fromkeys([*listed, *texts])]
     return listed, rest is not None

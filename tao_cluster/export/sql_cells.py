@@ -155,11 +155,9 @@ def number_of(reader, cell, dialect, fill=None):
 
     Missing values are replaced by the number `fill`. Without it, they are NULL.
     """
-    found, codes = _number(reader, cell, dialect), missing_code(reader, cell, dialect)
-    if fill is not None and may_have_strings(reader, dialect):
-        found = number_or_null(cell, dialect)
-    if codes is not None:
-        found = exp.Case().when(codes, exp.null()).else_(found)
+    has_strings = fill is not None and may_have_strings(reader, dialect)
+    found = number_or_null(cell, dialect) if has_strings else _number(reader, cell, dialect)
+    found = _null_for_codes(found, reader, cell, dialect)
     return found if fill is None else exp.func("COALESCE", found, float_literal(fill, dialect))
 
 
@@ -239,39 +237,38 @@ def _substring(text, start, length=None):
 # ---------------------------------------------------------------------- comparisons
 
 
-def limit(reader, cell, number, or_equal, dialect):
-    """Return what is compared in a test of one feature, if it is a date or a time of day.
+def date_test(reader, cell, bound, dialect):
+    """Return the test of one feature, if it is a date or a time of day; else None.
 
     Dates are rounded down to whole seconds. A test of their number is therefore equivalent to a
-    comparison with the first second at which the number exceeds the limit.
+    comparison with the first second at which the number exceeds the limit. The result is also None
+    if this second is no time of day, or beyond the dates of Python.
 
     Parameters
     ----------
     reader : Reader or None
     cell : Expression
-    number : float
-        The limit.
-    or_equal : bool
-        Whether the number of the first second may equal the limit.
+    bound : Bound
     dialect : str
-
-    Returns
-    -------
-    (moment, first) : pair of Expression, or None if the number itself must be compared
-        The number exceeds the limit if and only if ``moment >= first``.
     """
     if not isinstance(reader, Date) or reader.part is not None:
         return None
+    or_equal = bound.is_upper == bound.is_strict
     try:
-        first = first_second(number, reader.seconds_per_unit, or_equal=or_equal)
+        first = first_second(bound.value, reader.seconds_per_unit, or_equal=or_equal)
         if reader.is_time and not 0 <= first < _DAY:
             return None
         first = _moment(reader, first + reader._start, dialect)
-    except OverflowError:  # beyond the dates of Python
+    except OverflowError:
         return None
-    moment, codes = _instant(reader, cell, dialect), missing_code(reader, cell, dialect)
-    # A moment is NULL for codes for missing values, which are no dates.
-    return moment if codes is None else exp.Case().when(codes, exp.null()).else_(moment), first
+    moment = _null_for_codes(_instant(reader, cell, dialect), reader, cell, dialect)
+    return (exp.LT if bound.is_upper else exp.GTE)(this=moment, expression=first)
+
+
+def _null_for_codes(value, reader, cell, dialect):
+    """Return a value, or NULL if the cell is a code for a missing value."""
+    codes = missing_code(reader, cell, dialect)
+    return value if codes is None else exp.Case().when(codes, exp.null()).else_(value)
 
 
 # ---------------------------------------------------------------------- dates
