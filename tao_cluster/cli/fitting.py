@@ -3,7 +3,6 @@
 import sys
 import time
 import warnings
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from ..columns.readers import Reader
 from ..columns.schema import Schema
+from ..columns.table_reader import reading_once
 from ..comparison import METHODS, Comparison, compare
 from ..estimator import TAOClustering
 from ..export import to_text
@@ -105,8 +105,7 @@ def _fit(options):
         model.fit(rows.X, classes)
     seconds = time.perf_counter() - start
     arguments.name_clusters(model, options)
-    read = model[0].reading_once(rows.X) if isinstance(model, Pipeline) else nullcontext()
-    with read:
+    with reading_once(model, rows.X):
         _write(options, out, model, rows, seconds)
     print(done)
 

@@ -29,8 +29,14 @@ def with_cells(row, cells):
         changed[0, column] = value
     if is_sparse:
         return changed.tocsr()
-    is_number = all(isinstance(value, int | float | np.number) for value in changed[0].tolist())
-    return changed.astype(np.float64) if is_number else changed
+    return as_rows(changed)
+
+
+def as_rows(rows):
+    """Return rows as an array: of floats if they have only numbers, else of objects."""
+    rows = np.asarray(rows, dtype=object)
+    is_number = all(isinstance(value, int | float | np.number) for value in rows.ravel().tolist())
+    return rows.astype(np.float64) if is_number else rows
 
 
 def inferred(table, dtypes):

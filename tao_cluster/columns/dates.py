@@ -4,8 +4,7 @@ import itertools
 import math
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta, timezone
-from zoneinfo import ZoneInfo
+from datetime import date, datetime, time, timedelta, timezone
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,8 @@ from .readers import WHITE_SPACE, Reader, by_kind, exact_numbers
 _DAY, _HOUR = 86_400, 3600  # seconds
 
 PARTS = {"month": "month (1 to 12)", "weekday": "weekday (0 = Monday)", "hour": "hour of the day"}
+
+PARTS_OF_PANDAS = {"month": "month", "weekday": "day_of_week", "hour": "hour"}
 
 # Forms of numbers: seconds of a unit, and of the number 0 since 1970.
 COUNTED = {"unix": (1, 0), "excel": (_DAY, -25_569 * _DAY)}
@@ -62,7 +63,7 @@ class Date(Reader):
         if self.form not in (None, *COUNTED):
             _check_form(self.form)
         try:
-            self._start, self._tz  # noqa: B018
+            pd.Timestamp(self._start, unit="s", tz=self.zone or None)
         except (ValueError, OSError, KeyError) as error:
             raise ValueError(f"{self.first!r} in the zone {self.zone!r} is no date.") from error
 
@@ -74,9 +75,7 @@ class Date(Reader):
     @property
     def expected(self):
         """What the cells should be, for messages: str."""
-        example = "2020-01-31 12:30:00+01:00" if self.zone else self.first
-        if self.form is not None:
-            example = self._written(np.datetime64(self.first, "s").astype(datetime))
+        example = "2020-01-31 12:30:00+01:00" if self.zone else self._written(self._start)
         what = "a time of day" if self.is_time else "a date"
         return f"{what} such as {example}" + ("" if self.zone else " without a time zone")
 
@@ -92,7 +91,8 @@ class Date(Reader):
         missing : tuple of str
         """
         if len(column) and is_dates(column):
-            zone = _common_zone(_zones(column))
+            dates = column if column.dtype == object else [column.dt]
+            zone = _common_zone({*map(_zone_name, dates)})
             reader = cls(tuple(missing), zone=zone or "", is_typed=True)
             return None if zone is None else reader.starting_at(column)
         if not all(isinstance(cell, str | time) for cell in column):
@@ -152,12 +152,10 @@ class Date(Reader):
         seconds = number * self.seconds_per_unit
         if self.part is not None or not np.isfinite(seconds):
             return ""
-        if not self.is_time:
-            return self.shown(self._start + round(seconds))
         seconds = round(seconds)
-        if not 0 <= seconds < _DAY:
-            return ""
-        text = str(_EPOCH + timedelta(seconds=seconds))[11:]
+        if not self.is_time:
+            return self.shown(self._start + seconds)
+        text = str(pd.Timestamp(seconds, unit="s"))[11:] if 0 <= seconds < _DAY else ""
         return text if "%S" in self.form or seconds % 60 else text[:5]
 
     def cell(self, number, column):
@@ -170,48 +168,30 @@ class Date(Reader):
         if step < 31 * _DAY:  # months have different lengths
             seconds = round(seconds / step) * step
         for _ in range(2):
-            cell = self._shown_as_cell(seconds, column)
+            cell = self._written(round(seconds))
+            if cell.isdigit() and not isinstance(column.iloc[0], str):
+                cell = int(cell)
             found = self._seconds(pd.Series([cell], dtype=object))[0]
             if sign * ((found - self._start) / unit - number) >= 0:
                 break
             seconds = found + sign * step
         return cell
 
-    def _shown_as_cell(self, seconds, column):
-        """Return seconds since 1970 as a cell of a column."""
+    def _written(self, seconds):
+        """Return seconds since 1970 in the form of the column: str."""
         if self.form is None:
-            return self.shown(round(seconds))
+            return self.shown(seconds)
         if self.form in COUNTED:
             unit, zero = COUNTED[self.form]
-            text = (
-                f"{(seconds - zero) / unit:g}"
-                if seconds % unit
-                else f"{(seconds - zero) // unit:.0f}"
-            )
-        else:
-            text = self._written(_EPOCH + timedelta(seconds=round(seconds)))
-        is_text = isinstance(column.iloc[0], str)
-        return text if is_text or not text.isdigit() else int(text)
-
-    def _written(self, moment):
-        """Return a date in the form of the column."""
-        if self.form in COUNTED:
-            return "45213" if self.form == "excel" else "1705312800"
-        month = _MONTHS[moment.month - 1]
-        codes = {"%b": month[:3], "%B": month, "%Y": f"{moment.year:04d}"}
-        codes |= {"%y": f"{moment.year % 100:02d}", "%p": "PM" if moment.hour > 11 else "AM"}
-        codes |= {"%d": f"{moment.day:02d}", "%m": f"{moment.month:02d}"}
-        codes |= {"%H": f"{moment.hour:02d}", "%I": f"{(moment.hour - 1) % 12 + 1:02d}"}
-        codes |= {"%M": f"{moment.minute:02d}", "%S": f"{moment.second:02d}"}
-        return re.sub("%.", lambda code: codes[code[0]], self.form)
+            return f"{(seconds - zero) / unit:.15g}"
+        return pd.Timestamp(seconds, unit="s").strftime(self.form)
 
     def shown(self, seconds):
         """Return seconds since 1970 as a date, in its zone; empty beyond the years 1 to 9999."""
-        if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        margin = _DAY if self.zone else 0  # for the clock in the zone
+        if not _FIRST_SECOND + margin <= seconds <= _LAST_SECOND - margin:
             return ""
-        moment = _EPOCH + timedelta(seconds=seconds)
-        if self.zone and 1 < moment.year < 9999:  # at the ends, the zone can lead beyond them
-            moment = moment.replace(tzinfo=UTC).astimezone(self._tz)
+        moment = pd.Timestamp(seconds, unit="s", tz=self.zone or None)
         return str(moment).removesuffix(" 00:00:00")
 
     def _seconds(self, cells):
@@ -220,78 +200,45 @@ class Date(Reader):
         They count in UTC if there is a zone. Cells with an offset are then the only readable ones,
         and otherwise cells without one.
         """
-        is_typed = is_dates(cells) and cells.dtype != object
-        return self._typed(cells) if is_typed else by_kind(cells, self._of_cells)
+        if not is_dates(cells) or cells.dtype == object:
+            return by_kind(cells, self._of_cells)
+        has_zone = isinstance(cells.dtype, pd.DatetimeTZDtype)
+        if has_zone != bool(self.zone):
+            return np.full(len(cells), np.nan)
+        return _whole_seconds(cells.dt.tz_convert(None) if has_zone else cells)
 
     def _of_cells(self, cells):
-        """Return the seconds of objects, which are strings, numbers or dates."""
+        """Return the seconds of different objects, which are strings, numbers or dates."""
         if self.form in COUNTED:
             unit, zero = COUNTED[self.form]
             return np.floor(exact_numbers(cells) * unit + zero)
-        are_dates = np.array([isinstance(cell, date) for cell in cells], dtype=bool)
-        seconds = np.full(len(cells), np.nan)
-        seconds[are_dates] = [self._of_date(cell) for cell in cells[are_dates]]
         # The number 20240131 is 20240131.0 in a column with missing values.
-        texts = [str(cell).strip(WHITE_SPACE).removesuffix(".0") for cell in cells[~are_dates]]
-        texts = pd.Series(texts, dtype=object)
-        form = "ISO8601" if self.form is None else self.form
-        dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
-        found = _whole_seconds(dates.dt.tz_convert(None))
-        if self.form is None:
-            has_offset = np.array([_offset(text) != "" for text in texts], dtype=bool)
-            found[has_offset != bool(self.zone)] = np.nan
-        seconds[~are_dates] = found
-        return seconds
-
-    def _of_date(self, cell):
-        """Return the seconds of an object of the module datetime; see :meth:`_seconds`."""
-        has_zone = getattr(cell, "tzinfo", None) is not None
-        if has_zone != bool(self.zone) or pd.isna(cell):
-            return np.nan
-        if not isinstance(cell, datetime):
-            return float((cell - _EPOCH.date()).days * _DAY)
-        cell = cell.astimezone(UTC).replace(tzinfo=None) if has_zone else cell
-        return float((cell - _EPOCH) // timedelta(seconds=1))
-
-    def _typed(self, dates):
-        """Return the seconds of a column of pandas dates; see :meth:`_seconds`."""
-        has_zone = isinstance(dates.dtype, pd.DatetimeTZDtype)
-        if has_zone != bool(self.zone):
-            return np.full(len(dates), np.nan)
-        return _whole_seconds(dates.dt.tz_convert(None) if has_zone else dates)
+        texts = as_texts(cells).str.strip(WHITE_SPACE).str.removesuffix(".0")
+        is_iso = cells.map(lambda cell: self.form is None or isinstance(cell, date)).astype(bool)
+        has_offset = texts.str.extract(_OFFSET)[0].notna()
+        iso = texts[is_iso & (has_offset == bool(self.zone))]
+        parts = [
+            pd.to_datetime(iso, format="ISO8601", errors="coerce", utc=True),
+            pd.to_datetime(texts[~is_iso], format=self.form, errors="coerce", utc=True),
+        ]
+        moments = pd.concat([part.dt.tz_convert(None) for part in parts])
+        return _whole_seconds(moments.reindex(cells.index))
 
     def _numbers(self, cells):
         seconds = self._seconds(cells)
         if self.part is None:
             return (seconds - self._start) / self.seconds_per_unit
+        clock = pd.Series(seconds.astype("datetime64[s]"))
         if self.zone:
-            instants = pd.Series(pd.to_datetime(seconds, unit="s", utc=True))
-            seconds = _whole_seconds(instants.dt.tz_convert(self._tz).dt.tz_localize(None))
-        if self.part == "month":
-            months = np.nan_to_num(seconds).astype("datetime64[s]").astype("datetime64[M]")
-            return np.where(np.isnan(seconds), np.nan, months.astype(np.int64) % 12 + 1.0)
-        if self.part == "weekday":
-            return (seconds // _DAY + 3) % 7  # 1 January 1970 was a Thursday
-        return seconds // _HOUR % 24
+            clock = clock.dt.tz_localize("UTC").dt.tz_convert(self.zone)
+        return getattr(clock.dt, PARTS_OF_PANDAS[self.part]).to_numpy(dtype=np.float64)
 
     @property
     def _start(self):
         """The moment of the number 0 in seconds since 1970: int."""
         if self.is_time:
             return _MIDNIGHT
-        moment = datetime.fromisoformat(self.first)
-        if moment.tzinfo is not None:
-            moment = moment.astimezone(UTC).replace(tzinfo=None)
-        return (moment - _EPOCH) // timedelta(seconds=1)
-
-    @property
-    def _tz(self):
-        """The zone as an object of the module datetime; None if there is none."""
-        if not self.zone:
-            return None
-        if self.zone[0] in "+-":
-            return datetime.fromisoformat(f"2000-01-01T00:00:00{self.zone}").tzinfo
-        return ZoneInfo(self.zone)
+        return math.floor(pd.Timestamp(datetime.fromisoformat(self.first)).timestamp())
 
 
 def _check_form(form):
@@ -303,13 +250,10 @@ def _check_form(form):
             f"the format {form!r} has {unknown[0]!r}; allowed are {', '.join(_DIRECTIVES)}, "
             '"unix" and "excel".'
         )
-    parts = "".join(dict(zip("YbBI", "ymmH", strict=True)).get(c[1], c[1]) for c in codes)
-    has_date, has_time = {*"ym"} <= {*parts}, "H" in parts
-    is_twice = len({*parts}) < len(parts)
-    is_half = ("%I" in form.partition("%p")[0]) != ("%p" in codes) or (
-        {*"ymd"} & {*parts} and not has_date
-    )
-    if is_twice or is_half or not (has_date or has_time) or ({*"MS"} & {*parts} and not has_time):
+    kinds = [{"y": "Y", "b": "m", "B": "m", "I": "H"}.get(code[1], code[1]) for code in codes]
+    parts = "".join(sorted(kinds)).replace("p", "")
+    is_half = codes.count("%p") != ("%I" in form.partition("%p")[0])
+    if is_half or not re.fullmatch("(?=.)(HM?S?)?(Yd?m)?", parts):
         raise ValueError(
             f"the format {form!r} needs a year and a month, or an hour (%H, or %I and "
             "then %p), each of them once."
@@ -330,13 +274,10 @@ def possible_forms(texts):
     found = {}
     for form in forms:
         seconds = Date(form=form)._seconds(texts)
-        found.setdefault(np.nan_to_num(seconds, nan=-np.inf).tobytes(), (form, seconds))
-    counts = [np.isfinite(seconds).sum() for _, seconds in found.values()]
-    return [
-        form
-        for (form, _), n in zip(found.values(), counts, strict=True)
-        if n == max(counts) and n > 0
-    ]
+        key = np.nan_to_num(seconds, nan=-np.inf).tobytes()
+        found.setdefault(key, (np.isfinite(seconds).sum(), form))
+    most = max((count for count, _ in found.values()), default=0)
+    return [form for count, form in found.values() if count == most > 0]
 
 
 def forms_of(text):
@@ -352,37 +293,27 @@ def forms_of(text):
     if re.fullmatch(_CERTAIN_DATE, text):
         return [None]
     found = []
-    tokens = [*re.finditer(r"\d+|[^\W\d_]+", day)]
-    for order in _ORDERS:
-        if len(order) != len(tokens):
-            continue
-        codes = [_CODE_OF[kind](token[0]) for kind, token in zip(order, tokens, strict=True)]
-        for chosen in itertools.product(*codes):
-            parts, end = [], 0
-            for token, code in zip(tokens, chosen, strict=True):
-                parts += [day[end : token.start()], code]
-                end = token.end()
-            date_form = "".join([*parts, day[end:]])
-            at = clock.start() if clock else 0
-            found.append(f"{form}{date_form}" if clock and at == 0 else f"{date_form}{form}")
-    return [form for form in found if re.sub("%.", "", form).count("%") == 0]
+    tokens = re.findall(r"\d+|[^\W\d_]+|[\W_]+", day)
+    for parts in itertools.product(*map(_codes, tokens)):
+        dated = "".join(parts)
+        order = "".join(re.findall("%(.)", dated)).replace("y", "Y").replace("B", "b")
+        if order in _ORDERS:
+            is_before = clock and clock.start() == 0
+            found.append((_ORDERS.index(order), form + dated if is_before else dated + form))
+    return [form for _, form in sorted(found, key=lambda pair: pair[0])]
 
 
-def _year(text):
-    return {4: ("%Y",), 2: ("%y",)}.get(len(text) if text.isdigit() else 0, ())
+def _codes(token):
+    """Return the directives that a part of a date may stand for; a separator stands for itself."""
+    if token.isdigit():
+        kinds = {1: ("%d", "%m"), 2: ("%d", "%m", "%y"), 4: ("%Y",), 8: ("%Y%m%d",)}
+        return kinds.get(len(token), ())
+    if token[:3].lower() in MONTHS:
+        return ("%b", "%B")
+    return () if "%" in token or any(map(str.isalpha, token)) else (token,)
 
 
-def _number_of(code):
-    return lambda text: (code,) if text.isdigit() and len(text) < 3 else ()
-
-
-def _month(text):
-    return ("%b", "%B") if text[:3].title() in {month[:3] for month in _MONTHS} else ()
-
-
-_CODE_OF = {"Y": _year, "d": _number_of("%d"), "m": _number_of("%m"), "b": _month}
-_CODE_OF["D"] = lambda text: ("%Y%m%d",) if text.isdigit() and len(text) == 8 else ()
-_ORDERS = ("dmY", "mdY", "Ymd", "Ydm", "dbY", "bdY", "Ybd", "mY", "Ym", "bY", "Yb", "D")
+_ORDERS = ("dmY", "mdY", "Ymd", "Ydm", "dbY", "bdY", "Ybd", "mY", "Ym", "bY", "Yb")
 _CLOCK = r"(?<!\d)\d{1,2}:\d{2}(?P<seconds>:\d{2})?(?:(?P<space> ?)(?P<half>[AaPp][Mm]))?(?![\w:])"
 _SAMPLE = 50
 
@@ -390,28 +321,11 @@ _SAMPLE = 50
 def is_dates(column):
     """Return whether a Series has only dates and missing values, not strings or numbers."""
     dtype = column.dtype
-    if isinstance(dtype, pd.DatetimeTZDtype) or (isinstance(dtype, np.dtype) and dtype.kind == "M"):
-        return True
     if not pd.api.types.is_object_dtype(dtype):
-        return False
+        is_plain = isinstance(dtype, np.dtype) and dtype.kind == "M"
+        return is_plain or isinstance(dtype, pd.DatetimeTZDtype)
     filled = column.dropna()
     return len(filled) > 0 and all(isinstance(cell, date) for cell in filled)
-
-
-def _zones(column):
-    """Return the zones of dates: set of str, "" for dates without a zone."""
-    if column.dtype == object:
-        zones = [getattr(cell, "tzinfo", None) for cell in column]
-    else:
-        zones = [getattr(column.dt, "tz", None)]
-    distinct = {id(zone): zone for zone in zones}  # those of dateutil are not hashable
-    return {"" if zone is None else _zone_name(zone) for zone in distinct.values()}
-
-
-def _offset(text):
-    """Return the offset at the end of a date of ISO 8601; it is empty if there is none."""
-    end = text[-1:] if text.endswith("Z") else text[-6:]
-    return end if ":" in text and end[0] in "Z+-" else ""
 
 
 def _common_zone(zones):
@@ -424,20 +338,23 @@ def _common_zone(zones):
     return next(iter(zones))
 
 
-def _zone_name(tz):
-    """Return the name of a zone: "UTC", an offset such as "+02:00", or its name.
+def _zone_name(dates):
+    """Return the zone of a date, or of the accessor `dt` of dates: str, empty if there is none.
+
+    It is "UTC", an offset such as "+02:00", or a name.
 
     A zone without a name and without a fixed offset, such as that of the computer, becomes "UTC":
     the instants stay the same.
     """
-    known = getattr(tz, "key", getattr(tz, "zone", None))
+    tz = getattr(dates, "tzinfo", getattr(dates, "tz", None))
+    if tz is None:
+        return ""
     offset = tz.utcoffset(None)  # None if it depends on the date
-    if known is None and offset is not None:
+    if offset is not None:
         return str(timezone(offset)).removeprefix("UTC") or "UTC"
     # Only the text of a zone of dateutil has its name.
-    file = re.fullmatch(r"tzfile\('(?:/.*zoneinfo/)?([^/].*)'\)", str(tz))
-    known = known or (file[1] if file else "UTC")
-    return "UTC" if known == "Etc/UTC" else known
+    file = re.search(r"zoneinfo/([^']+)'", str(tz))
+    return getattr(tz, "key", None) or getattr(tz, "zone", None) or (file[1] if file else "UTC")
 
 
 def first_second(number, per_unit, *, or_equal):
@@ -464,14 +381,10 @@ def _whole_seconds(dates):
     return np.where(dates.isna(), np.nan, seconds.astype(np.int64).astype(np.float64))
 
 
-_EPOCH = datetime(1970, 1, 1)
-_FIRST_SECOND = (datetime(1, 1, 1) - _EPOCH) // timedelta(seconds=1)
-_LAST_SECOND = (datetime(9999, 12, 31, 23, 59, 59) - _EPOCH) // timedelta(seconds=1)
-_MIDNIGHT = (datetime(1900, 1, 1) - _EPOCH) // timedelta(seconds=1)  # of strptime
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
-    *("October", "November", "December"),
-)
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 and 9999
+_MIDNIGHT = -2_208_988_800  # 1900-01-01, the date of times of day in strptime
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_OFFSET = r"\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})$"
 # Patterns of strings with one meaning, by their form; None is ISO 8601.
 _CERTAIN_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?"
 _CERTAIN = {None: _CERTAIN_DATE, "%H:%M": r"\d{1,2}:\d{2}", "%H:%M:%S": r"\d{1,2}:\d{2}:\d{2}"}

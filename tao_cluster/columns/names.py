@@ -108,22 +108,14 @@ class Indicator(str):
     """
 
     def __new__(
-        cls,
-        column,
-        value,
-        has_missing=False,
-        levels=None,
-        is_rest=False,
-        reader=None,
-        raw=None,
+        cls, column, value, has_missing=False, levels=None, is_rest=False, reader=None, raw=None
     ):
         """Create the string, and store the column and the value with it."""
         value = plain_cell(value)
         name = super().__new__(cls, f"{printable(str(column))} is {_value_text(value)}")
         name.column, name.value, name.has_missing = str(column), value, has_missing or value is None
-        name.levels = levels
-        if levels is None:
-            name.levels = () if value is None else (value,)
+        own = () if value is None else (value,)
+        name.levels = own if levels is None else levels
         name.is_rest, name.reader, name.raw = is_rest, reader, raw or str(column)
         return name
 
@@ -151,8 +143,8 @@ class Numeric(str):
     """
 
     def __new__(cls, name, fill=None, reader=None, raw=None):
-        """Create the string, and store the other parameters with it."""
-        string = super().__new__(cls, name)
+        """Create the printable string, and store the other parameters with it."""
+        string = super().__new__(cls, printable(str(name)))
         string.fill = None if fill is None else float(fill)
         string.reader, string.raw = reader, raw or str(name)
         return string
@@ -235,15 +227,10 @@ def check_feature_names(feature_names, n_features):
 
 def printable_names(names):
     """Return names in :func:`printable` form; an Indicator or Numeric name keeps its type."""
-    return names if isinstance(names, Numbered) else [_printable_name(name) for name in names]
-
-
-def _printable_name(name):
-    if isinstance(name, Indicator):
-        return name  # the string of an Indicator is always printable
-    if isinstance(name, Numeric):
-        return Numeric(printable(name), name.fill, name.reader, name.raw)
-    return printable(name)
+    if isinstance(names, Numbered):
+        return names
+    # The strings of these types are always printable.
+    return [n if isinstance(n, Indicator | Numeric) else printable(n) for n in names]
 
 
 def has_indicators(names):

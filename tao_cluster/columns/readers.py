@@ -142,18 +142,6 @@ class Reader:
         """Return the numbers of a Series: float64 array, NaN for unreadable cells."""
         return exact_numbers(cells)
 
-    def _steps(self, number, per_unit, column):
-        """Return a number as a count of steps, rounded away from the old value in the column.
-
-        The result is the nearest int of which the number of steps, divided by `per_unit`, is at
-        least as far from the old value as `number`.
-        """
-        steps = round(number * per_unit)
-        old = self.read(column).iloc[0]
-        if number > old and steps / per_unit < number:
-            return steps + 1
-        return steps - (number < old and steps / per_unit > number)
-
 
 def exact_numbers(cells):
     """Return the numbers of a Series of numbers or strings, NaN where a cell is no number.
@@ -316,7 +304,7 @@ class Written(Reader):
         prefix, suffix = units.iloc[0]
         if prefix.endswith("(") or suffix.startswith("-"):  # negative numbers of accountants
             return None
-        numbers = found["sign"].fillna("") + found["number"]
+        numbers = found["sign"] + found["number"]
         for thousands, decimal, form in _FORMS:
             if re.fullmatch(form, numbers.iloc[0]) and numbers.str.fullmatch(form).all():
                 return cls(tuple(missing), prefix, suffix, thousands, decimal, minus)
@@ -380,15 +368,9 @@ def doubtful_number(cells, decimal=".", thousands="", unit=""):
     mark = next((each for each in (thousands, decimal) if each in (".", ",") and each in text), "")
     if not mark or (mark == "," and unit[:1] in ("$", "£")):
         return ""
-    number, marked = (
-        re.compile(r"[0-9][0-9.,eE]*"),
-        re.compile(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}"),
-    )
-    for cell in cells:
-        found = number.search(cell)
-        if not found or not (marked.fullmatch(found[0]) or re.fullmatch("[0-9]{1,3}", found[0])):
-            return ""
-    return "mark"
+    form = re.compile(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}|[0-9]{{1,3}}")
+    numbers = (re.search("[0-9][0-9.,eE]*", cell) for cell in cells)
+    return "mark" if all(found and form.fullmatch(found[0]) for found in numbers) else ""
 
 
 # A leading zero, an exponent without a point or sign, or an integer that no float is equal to.
@@ -407,17 +389,18 @@ def units_of(cells):
 
 
 def _parts(cells, minus):
-    """Return sign, prefix, number and suffix of each string: DataFrame, NaN for others."""
-    return cells.str.replace(minus, "-", regex=True).str.extract(_WRITTEN)
+    """Return sign, prefix, number and suffix of each string: DataFrame, "" for others."""
+    return cells.str.replace(minus, "-", regex=True).str.extract(_WRITTEN).fillna("")
 
 
 def _units(parts, cells):
-    around = zip(
-        *(parts[each].fillna("").str.strip() for each in ("prefix", "suffix")), strict=True
-    )
     found = [
-        unit if _ANY_FORM.fullmatch(number) and _is_unit(*unit, cell) else np.nan
-        for unit, number, cell in zip(around, parts["number"].fillna(""), cells, strict=True)
+        (prefix, suffix)
+        if _ANY_FORM.fullmatch(number) and _is_unit(prefix, suffix, cell)
+        else np.nan
+        for _, prefix, number, suffix, cell in zip(
+            *(parts[name] for name in parts), cells, strict=True
+        )
     ]
     return pd.Series(found, index=cells.index, dtype=object)
 

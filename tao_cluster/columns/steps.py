@@ -2,18 +2,15 @@
 
 import operator
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial, singledispatch
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction import DictVectorizer
-from sklearn.feature_extraction.text import (
-    CountVectorizer,
-    HashingVectorizer,
-    TfidfTransformer,
-)
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
 from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -24,7 +21,6 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
-    OrdinalEncoder,
     PowerTransformer,
     QuantileTransformer,
     RobustScaler,
@@ -41,22 +37,18 @@ _INVERSE = {
     operator.mul: operator.truediv,
     operator.truediv: operator.mul,
 }
-# Increasing functions, each with its inverse and the number below which it is not defined.
-_INCREASING: dict[Any, Any] = {
-    np.log: (np.exp, 0.0),
-    np.log2: (np.exp2, 0.0),
-    np.log10: (lambda z: 10.0**z, 0.0),
-    np.log1p: (np.expm1, -1.0),
-    np.sqrt: (np.square, 0.0),
-    np.cbrt: (lambda z: z**3, -np.inf),
-    np.exp: (np.log, -np.inf),
-    np.exp2: (np.log2, -np.inf),
-    np.expm1: (np.log1p, -np.inf),
-    np.sinh: (np.arcsinh, -np.inf),
-    np.arcsinh: (np.sinh, -np.inf),
-    np.arctan: (np.tan, -np.inf),
-    np.tanh: (np.arctanh, -np.inf),
+# Monotone functions of numpy, each with its inverse.
+_INVERSES: dict[Any, Callable] = {
+    np.log: np.exp,
+    np.log2: np.exp2,
+    np.log10: lambda z: 10.0**z,
+    np.log1p: np.expm1,
+    np.sqrt: np.square,
+    np.cbrt: lambda z: z**3,
+    np.exp: np.log,
+    np.arcsinh: np.sinh,
 }
+_PROBES = np.concatenate([-np.geomspace(1e6, 1e-6, 97), [0.0], np.geomspace(1e-6, 1e6, 97)])
 
 
 @dataclass(frozen=True)
@@ -100,102 +92,82 @@ class Source:
         return bool(self.key)
 
 
-_FUNCTIONS = tuple(_INCREASING)
-_PROBES = np.concatenate([-np.geomspace(1e6, 1e-6, 97), [0.0], np.geomspace(1e-6, 1e6, 97)])
-
-
 @dataclass(frozen=True, eq=False)
 class Increasing:
-    """An increasing function of one column, computed by numpy or by a fitted transformer.
+    """An increasing function of one column, computed by a fitted transformer.
 
     Parameters
     ----------
-    function : numpy function of one argument, or fitted transformer with `inverse_transform`
-        A Binarizer has no inverse; :meth:`inverse` returns its threshold for both of its values.
-    j : int, position of the column in the input of the transformer; not used for numpy functions
-    lowest : float
-        The function is not defined below this number. There its value counts as minus infinity.
+    transform, undo : functions of a float array of shape (n, n_columns)
+    j : int, position of the column in the input of the transformer
+    n_columns : int
     sign : {1.0, -1.0}
         Factor of the values of the transformer; -1 turns a decreasing function into an increasing
         one.
     inside : float
-        A number in the domain of the function. If the function returns NaN, its value counts as
+        A number in the domain of the function. If the function is not defined, its value counts as
         minus infinity for arguments below `inside`, and as infinity for larger arguments.
     """
 
-    function: Any
-    j: int = 0
-    lowest: float = -np.inf
+    transform: Callable
+    undo: Callable
+    j: int
+    n_columns: int
     sign: float = 1.0
     inside: float = 1.0
 
     def __call__(self, x, _=None):
         """Return the values of the function: float or array of the shape of x."""
         x = np.asarray(x, dtype=np.float64)
-        is_inside = x >= self.lowest
-        with np.errstate(all="ignore"):
-            found = self.sign * self._evaluate(np.where(is_inside, x, self.inside), "transform")
-        found = np.where(
-            is_inside & ~np.isnan(found), found, np.where(x < self.inside, -np.inf, np.inf)
-        )
+        found = self.sign * self._evaluate(self.transform, x)
+        found = np.where(np.isnan(found), np.where(x < self.inside, -np.inf, np.inf), found)
         return found if found.ndim else float(found)
 
     def inverse(self, z):
         """Return the arguments for which the function has the values z, up to rounding."""
-        with np.errstate(all="ignore"):
-            found = self._evaluate(self.sign * np.asarray(z, dtype=np.float64), "inverse_transform")
-        return found if np.ndim(found) else float(found)
+        found = self._evaluate(self.undo, self.sign * np.asarray(z, dtype=np.float64))
+        return found if found.ndim else float(found)
 
-    @classmethod
-    def from_inverse(cls, step, j):
-        """Return the function of column j of a FunctionTransformer that has an `inverse_func`.
+    def checked(self):
+        """Return the function with its sign, or None if it is not known to be monotone.
 
         A continuous function with an inverse is monotone. Whether the inverse undoes the function
-        is tested on many numbers. The result is None if it does not, or if the values of a column
-        depend on other rows or columns.
+        is tested on many numbers. The values of a column must not depend on other rows or columns.
         """
-        function, probes = cls(step, j), _PROBES
         try:
-            values = function._evaluate(probes, "transform")
+            values = self._evaluate(self.transform, _PROBES)
             is_known = np.isfinite(values)
-            back = function._evaluate(values[is_known], "inverse_transform")
-            beside = function._evaluate(probes[::2], "transform", others=2.0)
+            back = self._evaluate(self.undo, values[is_known])
+            beside = self._evaluate(self.transform, _PROBES[::2], others=2.0)
         except Exception:  # users' functions can raise any error for unusual numbers
             return None
-        known, differences = probes[is_known], np.diff(values[is_known])
+        known, differences = _PROBES[is_known], np.diff(values[is_known])
         if len(known) < 2 or not np.array_equal(beside, values[::2], equal_nan=True):
             return None
         sign = 1.0 if differences.sum() > 0 else -1.0
         # It is enough if the inverse recovers more than half of the numbers: a function that
         # saturates, such as tanh, rounds all large arguments to the same value.
         is_undone = np.isclose(back, known, rtol=1e-6, atol=1e-9).mean() > 0.5
-        is_monotone = np.all(sign * differences >= 0)
-        return cls(step, j, sign=sign, inside=known[0]) if is_undone and is_monotone else None
+        if not (is_undone and np.all(sign * differences >= 0)):
+            return None
+        return replace(self, sign=sign, inside=known[0])
 
-    def _evaluate(self, values, method, others=1.0):
-        """Return the values of a method; the other columns of the transformer have one value."""
-        if self.function in _FUNCTIONS:
-            return (self.function if method == "transform" else _INCREASING[self.function][0])(
-                values
-            )
-        if isinstance(self.function, Binarizer) and method == "inverse_transform":
-            return np.full(np.shape(values), float(self.function.threshold))
-        rows = np.full((values.size, self.function.n_features_in_), others)
+    def _evaluate(self, function, values, others=1.0):
+        """Return a function of values; the other columns of the transformer have one value."""
+        rows = np.full((values.size, self.n_columns), others)
         rows[:, self.j] = values.ravel()
-        with warnings.catch_warnings():
-            # Suppress warnings of overflow for the extreme numbers that a bisection tries, and of
-            # missing column names.
+        # Suppress warnings of overflow for the extreme numbers that a bisection tries, and of
+        # missing column names.
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                found = getattr(self.function, method)(rows)
-            except ValueError:
-                # A scaler inside of the step may refuse infinity, to which such a number overflows.
+                found = np.asarray(function(rows), dtype=np.float64)[:, self.j]
+            except ValueError:  # for a number outside of the domain, or for infinity
                 if values.size == 1:
                     return np.full(values.shape, np.nan)
                 halves = np.array_split(values.ravel(), 2)
-                found = np.concatenate([self._evaluate(half, method, others) for half in halves])
-                return found.reshape(values.shape)
-        return np.asarray(found, dtype=np.float64)[:, self.j].reshape(values.shape)
+                found = np.concatenate([self._evaluate(function, h, others) for h in halves])
+        return found.reshape(values.shape)
 
 
 @dataclass(frozen=True)
@@ -255,35 +227,6 @@ class Column:
                 slope = function(slope, number)
         return slope
 
-    def raw_distances(self, z, distance):
-        """Convert a distance below and above the value z of the column to raw units: two floats."""
-        if self.is_affine:
-            return (distance / abs(self.slope),) * 2
-        below, middle, above = self.inverse(np.array([z - distance, z, z + distance]))
-        return abs(middle - below), abs(above - middle)
-
-
-@singledispatch
-def through(step, columns, name):
-    """Return the columns that a fitted step computes; more kinds of steps can be registered.
-
-    Parameters
-    ----------
-    step : fitted transformer, "passthrough", "drop" or None
-    columns : list of Column, the input of the step
-    name : str, name of the step in its pipeline
-
-    Returns
-    -------
-    list of Column
-
-    Raises
-    ------
-    ValueError
-        If a column that the step returns is not a supported function of a single raw column.
-    """
-    raise _unsupported(step, name, "does not transform columns one by one")
-
 
 class UnsupportedStepError(ValueError):
     """The tests of a tree cannot be expressed in the raw columns of its pipeline.
@@ -306,20 +249,35 @@ BY_EMBEDDING = (
 )
 
 
-def _unsupported(step, name, reason, remedy=BY_EMBEDDING):
+def _unsupported(step, name, reason):
     """Return the error for a step whose output cannot be expressed in raw columns."""
     return UnsupportedStepError(
         f"The step {name!r} ({type(step).__name__}) {reason}, so the tests of the tree cannot be "
         "expressed in the raw columns.",
-        remedy,
+        BY_EMBEDDING,
     )
 
 
-_FUNCTION_REMEDY = (
-    f"Supported are {', '.join(f'numpy.{function.__name__}' for function in _INCREASING)}, and "
-    "monotone functions of each column alone for which the FunctionTransformer has an "
-    'inverse_func. With feature_names_out="one-to-one", it keeps the names of the columns.'
-)
+@singledispatch
+def through(step, columns, name):
+    """Return the columns that a fitted step computes; more kinds of steps can be registered.
+
+    Parameters
+    ----------
+    step : fitted transformer, "passthrough", "drop" or None
+    columns : list of Column, the input of the step
+    name : str, name of the step in its pipeline
+
+    Returns
+    -------
+    list of Column
+
+    Raises
+    ------
+    ValueError
+        If a column that the step returns is not a supported function of a single raw column.
+    """
+    raise _unsupported(step, name, "does not transform columns one by one, or is not supported")
 
 
 @through.register(str)
@@ -332,83 +290,54 @@ def _word(step, columns, name):
 def _function(step, columns, name):
     if step.func is None:
         return columns
-    if step.func in _FUNCTIONS and not step.kw_args:
-        function = Increasing(step.func, lowest=_INCREASING[step.func][1])
-        return [column.then(function) for column in columns]
-    is_undone = step.inverse_func is not None
-    functions = [
-        Increasing.from_inverse(step, j) if is_undone else None for j in range(len(columns))
-    ]
-    if None in functions:
+    undo = step.inverse_transform if step.inverse_func else _INVERSES.get(step.func)
+    n = len(columns)
+    functions = [undo and Increasing(step.transform, undo, j, n).checked() for j in range(n)]
+    if not all(functions):
         reason = "applies a function that is not known to be monotone in each column"
-        raise _unsupported(step, name, reason, _FUNCTION_REMEDY)
-    # `function` is increasing. If the function of the step is decreasing, `function` is its
-    # negative, and `sign` is -1. Multiplying by `sign` gives the function of the step.
-    return [
-        column.then(function).then(operator.mul, function.sign)
-        for column, function in zip(columns, functions, strict=True)
-    ]
+        remedy = "functions such as numpy.log1p are known, others need an inverse_func"
+        raise _unsupported(step, name, f"{reason} ({remedy})")
+    # The increasing function times `sign` is the function of the step.
+    pairs = zip(columns, functions, strict=True)
+    return [column.then(each).then(operator.mul, each.sign) for column, each in pairs]
 
 
 @through.register(Binarizer)
 @through.register(PowerTransformer)
 @through.register(QuantileTransformer)
 def _increasing(step, columns, name):
-    # A Box-Cox transformation takes positive numbers only.
-    lowest = np.nextafter(0.0, 1.0) if getattr(step, "method", "") == "box-cox" else -np.inf
-    return [c.then(Increasing(step, j, lowest)) for j, c in enumerate(columns)]
+    def threshold(z):
+        return np.full(z.shape, float(step.threshold))
+
+    undo = getattr(step, "inverse_transform", threshold)
+    n = len(columns)
+    return [c.then(Increasing(step.transform, undo, j, n)) for j, c in enumerate(columns)]
 
 
 @through.register(KBinsDiscretizer)
 def _bins(step, columns, name):
     if step.encode != "ordinal":
-        remedy = 'KBinsDiscretizer(encode="ordinal") is supported.'
-        raise _unsupported(step, name, f"encodes bins as {step.encode!r}", remedy)
+        raise _unsupported(step, name, f"encodes bins as {step.encode!r}, not as 'ordinal'")
     return _increasing(step, columns, name)
 
 
-@through.register(OrdinalEncoder)
-def _ordinal(step, columns, name):
-    remedy = "OneHotEncoder is supported in its place."
-    raise _unsupported(step, name, "replaces categories by numbers", remedy)
-
-
-@through.register(DictVectorizer)
-@through.register(CountVectorizer)
-@through.register(HashingVectorizer)
-def _vectorizer(step, columns, name):
-    remedy = "A vectorizer is supported as the first step of a pipeline, for all columns at once."
-    raise _unsupported(step, name, "converts rows to counts of words or of keys", remedy)
-
-
-def _scale(operations, step, columns, name):
-    """Return the columns that a fitted scaler computes.
-
-    Each of `operations` is a tuple (function, attribute, option), for example
-    (operator.truediv, "scale_", "with_std"):
-
-    - function: of two arguments, from the module `operator`; the first one is the column;
-    - attribute: name of the fitted attribute that holds the second argument for each column;
-    - option: name of the parameter that turns the operation off if it is False, "" if there is
-      none.
-    """
+@through.register(StandardScaler)
+@through.register(RobustScaler)
+@through.register(MinMaxScaler)
+@through.register(MaxAbsScaler)
+def _scale(step, columns, name):
     if getattr(step, "clip", False):  # an old MaxAbsScaler has no option clip
         return _increasing(step, columns, name)
-    for function, attribute, option in operations:
-        if getattr(step, option, True):
-            numbers = getattr(step, attribute)
+    if isinstance(step, MinMaxScaler):
+        operations = (operator.mul, step.scale_), (operator.add, step.min_)
+    else:
+        center = getattr(step, "mean_" if hasattr(step, "mean_") else "center_", None)
+        center = center if getattr(step, "with_mean", True) else None
+        operations = (operator.sub, center), (operator.truediv, step.scale_)
+    for function, numbers in operations:
+        if numbers is not None:
             columns = [c.then(function, number) for c, number in zip(columns, numbers, strict=True)]
     return columns
-
-
-_SUBTRACT, _DIVIDE = operator.sub, operator.truediv
-for _scaler, _operations in (
-    (StandardScaler, [(_SUBTRACT, "mean_", "with_mean"), (_DIVIDE, "scale_", "with_std")]),
-    (RobustScaler, [(_SUBTRACT, "center_", "with_centering"), (_DIVIDE, "scale_", "with_scaling")]),
-    (MinMaxScaler, [(operator.mul, "scale_", ""), (operator.add, "min_", "")]),
-    (MaxAbsScaler, [(_DIVIDE, "scale_", "")]),
-):
-    through.register(_scaler, partial(_scale, _operations))
 
 
 @through.register(SelectorMixin)
@@ -424,24 +353,21 @@ def _reader(step, columns, name):
 
 @through.register(OneHotEncoder)
 def _one_hot(step, columns, name):
-    if any(column.operations for column in columns):
-        remedy = "Apply OneHotEncoder to raw columns, for example in a ColumnTransformer."
-        reason = "encodes columns that a step before it has transformed"
-        raise _unsupported(step, name, reason, remedy)
-    dropped = [None] * len(columns) if step.drop_idx_ is None else step.drop_idx_
-    rare = getattr(step, "infrequent_categories_", [None] * len(columns))
-    found = []
+    nothing = [None] * len(columns)
+    dropped = nothing if step.drop_idx_ is None else step.drop_idx_
+    rare = getattr(step, "infrequent_categories_", nothing)
     categories = [values.tolist() for values in step.categories_]
     rare = [[] if values is None else values.tolist() for values in rare]
+    found = []
     for column, values, few, drop in zip(columns, categories, rare, dropped, strict=True):
-        if not column.source.is_category:
-            found += _levels(column.source, values, few, drop, step.handle_unknown != "ignore")
-        elif few:
-            remedy = "Leave the indicator out of the encoder: it is a 0/1 column already."
-            raise _unsupported(step, name, "combines the values of an indicator", remedy)
+        is_indicator = column.source.is_category
+        if column.operations or (is_indicator and few):
+            raise _unsupported(step, name, "encodes columns that a step before it has transformed")
+        if is_indicator:  # 1, or 1 in place of 0 and 0 in place of 1
+            opposite = column.then(operator.mul, -1.0).then(operator.add, 1.0)
+            found += [column if v else opposite for slot, v in enumerate(values) if slot != drop]
         else:
-            kept = (value for slot, value in enumerate(values) if slot != drop)
-            found += [column if value else _negated(column) for value in kept]
+            found += _levels(column.source, values, few, drop, step.handle_unknown != "ignore")
     return found
 
 
@@ -458,19 +384,18 @@ def _levels(source, values, rare, drop, has_unknown):
     has_unknown : bool
         Whether levels that the fit has not seen count as rare.
     """
-    keys, rare_keys = [_key(value) for value in values], {_key(value) for value in rare}
+    keys, rare_keys = [*map(_key, values)], {*map(_key, rare)}
     kept = [slot for slot, key in enumerate(keys) if key not in rare_keys]
+    # Missing values are a level of their own or, if an imputer replaces them, that of their fill.
     missing = next((slot for slot, value in enumerate(values) if is_missing(value)), None)
-    # `missing` is the position of the level of missing values: a level of their own or, if an
-    # imputer replaces them, the level that replaces them.
     if missing is None and source.fill is not None:
         missing = next((slot for slot, value in enumerate(values) if value == source.fill), None)
     found = [
-        _level(source, keys[slot], plain_cell(values[slot]), slot, has_missing=slot == missing)
+        _level(source, keys[slot], plain_cell(values[slot]), slot, slot == missing)
         for slot in kept
         if slot != drop
     ]
-    if rare and drop not in set(range(len(values))) - set(kept):
+    if rare and (drop is None or drop in kept):
         own, cells = _cells(values[slot] for slot in kept), _cells(rare)
         text = "other (rare levels)" if "other" in map(str, own) else "other"
         parts = {"levels": own if has_unknown else cells, "is_rest": has_unknown}
@@ -498,16 +423,9 @@ def _cells(values):
     return tuple(plain_cell(value) for value in values if not is_missing(value))
 
 
-def _negated(column):
-    """Return the column with 1 in place of 0 and 0 in place of 1."""
-    return column.then(operator.mul, -1.0).then(operator.add, 1.0)
-
-
 @through.register(SimpleImputer)
 def _imputer(step, columns, name):
-    if not is_missing(step.missing_values):
-        remedy = "Replace these values by NaN before the fit: SimpleImputer then replaces NaN."
-        raise _unsupported(step, name, f"replaces the values {step.missing_values!r}", remedy)
+    _check_marks_missing(step, name, "replaces")
     filled = [
         _filled(column, plain_cell(value))
         for column, value in zip(columns, step.statistics_.tolist(), strict=True)
@@ -515,6 +433,12 @@ def _imputer(step, columns, name):
         if step.keep_empty_features or not is_missing(value)
     ]
     return filled + (through(step.indicator_, columns, name) if step.add_indicator else [])
+
+
+def _check_marks_missing(step, name, verb):
+    """Raise an error if a step looks for another value than NaN and the like."""
+    if not is_missing(step.missing_values):
+        raise _unsupported(step, name, f"{verb} the values {step.missing_values!r}, not NaN")
 
 
 def _filled(column, value):
@@ -527,14 +451,11 @@ def _filled(column, value):
 
 @through.register(MissingIndicator)
 def _missing(step, columns, name):
-    if not is_missing(step.missing_values):
-        remedy = "Replace these values by NaN before the fit: MissingIndicator then marks NaN."
-        raise _unsupported(step, name, f"marks the values {step.missing_values!r}", remedy)
+    _check_marks_missing(step, name, "marks")
     sources = [columns[j].source for j in step.features_]
     if any(source.is_category or source.fill is not None for source in sources):
-        remedy = "SimpleImputer(add_indicator=True) marks the values that it replaces."
-        reason = "marks missing values that a step before it has replaced"
-        raise _unsupported(step, name, reason, remedy)
+        reason = "marks missing values that a step before it has replaced (add_indicator=True can)"
+        raise _unsupported(step, name, reason)
     return [
         # Readers of one raw column, such as a date and its month, have the same missing values.
         _level(replace(s, reader=s.reader and Level(s.reader.missing)), "missing", None, 0, True)
@@ -544,9 +465,7 @@ def _missing(step, columns, name):
 
 @through.register(Pipeline)
 def _chain(step, columns, name):
-    for below, part in step.steps:
-        columns = through(part, columns, below)
-    return columns
+    return columns_of(step.steps, columns)
 
 
 @through.register(ColumnTransformer)
@@ -558,38 +477,26 @@ def _parts(step, columns, name):
     for below, part, _ in step.transformers_:
         chosen = [columns[j] for j in inputs[below]]
         if chosen:  # scikit-learn does not fit a part without columns
-            found = through(part, chosen, below)
-            weight = weights.get(below)
+            found, weight = through(part, chosen, below), weights.get(below)
             if weight == 0:
-                remedy = 'Use "drop" in place of a transformer with the weight 0.'
-                raise _unsupported(part, below, "has the weight 0", remedy)
+                raise _unsupported(part, below, 'has the weight 0 (use "drop" in its place)')
             parts += found if weight is None else [c.then(operator.mul, weight) for c in found]
     return parts
 
 
-def columns_of(steps, n_raw):
-    """Return the columns that the steps compute from raw columns.
+def columns_of(steps, columns):
+    """Return the columns that steps compute.
 
     Parameters
     ----------
     steps : list of (str, fitted transformer)
-    n_raw : int, number of raw columns
-
-    Returns
-    -------
-    list of Column
+    columns : list of Column, or number of raw columns
     """
-    columns = [Column(Source(j)) for j in range(n_raw)]
+    if isinstance(columns, int):
+        columns = [Column(Source(j)) for j in range(columns)]
     for name, step in steps:
         columns = through(step, columns, name)
     return columns
-
-
-def raw_input(steps):
-    """Return the number of raw columns and their names (or None), which the first step stores."""
-    first = next(step for _, step in steps if hasattr(step, "n_features_in_"))
-    names = getattr(first, "feature_names_in_", None)
-    return first.n_features_in_, None if names is None else [str(name) for name in names]
 
 
 def split_text_steps(steps):
@@ -601,11 +508,8 @@ def split_text_steps(steps):
         The vectorizer and the TfidfTransformers behind it, and the other steps. The first list is
         empty if the first step is not a vectorizer.
     """
-    if not steps or not isinstance(
-        steps[0][1], CountVectorizer | HashingVectorizer | DictVectorizer
-    ):
-        return [], steps
-    n = 1
-    while n < len(steps) and isinstance(steps[n][1], TfidfTransformer):
+    vectorizers = CountVectorizer | HashingVectorizer | DictVectorizer
+    n = int(bool(steps) and isinstance(steps[0][1], vectorizers))
+    while 0 < n < len(steps) and isinstance(steps[n][1], TfidfTransformer):
         n += 1
     return steps[:n], steps[n:]

@@ -86,7 +86,7 @@ class TableReader(TransformerMixin, BaseEstimator):
 
         See :meth:`fit` and :meth:`transform`.
         """
-        vars(self).pop("_written_forms", None)  # those of an earlier fit
+        vars(self).pop("_levels", None)  # those of an earlier fit
         table = self._read(X)
         # The columns that are read from one raw column have the same missing values.
         n_missing = {column: int(table[name].isna().sum()) for name, column, _ in self.outputs()}
@@ -109,13 +109,7 @@ class TableReader(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array([*self.readers, None], dtype=object)[:-1]
         self.n_features_in_ = len(self.readers)
         self.n_missing_ = n_missing
-        # A level of each column, which stands in for the cells of a column that is not read.
-        self._some_level = {name: next(iter(own), math.nan) for name, own in levels.items()}
-        self._written_forms = {
-            name: _by_value(levels[name])
-            for name, _, reader in self.outputs()
-            if isinstance(reader, Level) and reader.form == "text"
-        }
+        self._levels = levels
 
     def transform(self, X, only=None):
         """Return the table of the columns that were read.
@@ -198,63 +192,58 @@ class TableReader(TransformerMixin, BaseEstimator):
         table = X.iloc[:, [own.index(name) for name in names]]
         return table if list(table.columns) == names else table.set_axis(names, axis=1)
 
-    @contextlib.contextmanager
-    def reading_once(self, X):
-        """Context manager in which the rows of X, which must not change, are read only once."""
-        before = getattr(self, "_known", None)
-        self._known = X, self._read(X)
-        try:
-            yield
-        finally:
-            self._known = before
-
     def _read(self, X, only=None):
         """Return the table of the columns that are read; gaps in new places are not checked."""
         known = getattr(self, "_known", None)
         if known is not None and known[0] is X:
             return known[1]
-        is_read = {name: only is None or name in only for name in self.readers}
-        table = self._selected(X, [name for name in is_read if is_read[name]])
-        columns = {}
+        names = [name for name in self.readers if only is None or name in only]
+        table = self._selected(X, names)
+        columns, levels = {}, getattr(self, "_levels", {})
         for name, column, reader in self.outputs():
-            if is_read[column]:
-                columns[name] = reader.read(self._as_written(table[column], name))
-            else:
-                columns[name] = pd.Series(
-                    self._some_level.get(name, 0.0),
-                    index=table.index,
-                    dtype=object if isinstance(reader, Level) else np.float64,
-                )
+            own = levels.get(name, ())
+            if column not in names:  # a level stands in for the cells that are not read
+                is_level = isinstance(reader, Level)
+                cell, kind = (next(iter(own), math.nan), object) if is_level else (0.0, np.float64)
+                columns[name] = pd.Series(cell, index=table.index, dtype=kind)
+                continue
+            columns[name] = reader.read(table[column])
+            if own and reader.form == "text":
+                _check_types(table[column], columns[name], own)
         return pd.DataFrame(columns, index=table.index)
 
-    def _as_written(self, column, name):
-        """Return a column of levels with numbers and truth values as the fit has read them.
 
-        The level "08015" is the number 8015 in a table whose column was read as numbers, and 8015.0
-        if one of its cells is missing.
+def _check_types(column, read, levels):
+    """Raise a ValueError if a cell of a column of strings is no string, and no level of the fit.
 
-        Raises
-        ------
-        ValueError
-            If the column has another type than in the fit, and none of its cells is a level.
-        """
-        forms = getattr(self, "_written_forms", {}).get(name)
-        if forms is None or isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype):
-            return column
-        cells = self.readers[name].with_gaps(column)
-        kinds = [kind for kind in cells.dropna().unique() if not isinstance(kind, str)]
-        known = {kind: forms[_value(kind)] for kind in kinds if _value(kind) in forms}
-        if kinds and not known and column.dtype != object:
-            level = next(iter(forms.values()), None)
-            such = "" if level is None else f" such as {level!r}"
-            raise ValueError(
-                f"column {name!r} has values of the type {column.dtype}, such as {kinds[0]!r}, but "
-                f"strings{such} in the table of the fit, and none of them agree; read the column "
-                f"as it was read there, for example with dtype={{{name!r}: str}}."
-            )
-        if not known:
-            return column
-        return cells.astype(object).map(lambda cell: known.get(cell, cell), na_action="ignore")
+    The level "08015" is the number 8015 in a table whose column was read as numbers.
+    """
+    if isinstance(column.dtype, pd.StringDtype):
+        return
+    is_text = np.fromiter((isinstance(cell, str) for cell in column), bool, len(column))
+    wrong = ~is_text & read.notna().to_numpy() & ~read.isin(levels).to_numpy()
+    if wrong.any():
+        raise ValueError(
+            f"column {column.name!r} has values of the type {column.dtype}, such as "
+            f"{column[wrong].iloc[0]!r}, but strings such as {levels[0]!r} in the table of the "
+            "fit; read the column as it was read there, for example with "
+            f"dtype={{{column.name!r}: str}}."
+        )
+
+
+@contextlib.contextmanager
+def reading_once(model, X):
+    """Context manager in which a pipeline reads X, a raw table that must not change, only once."""
+    reader = model.steps[0][1] if isinstance(model, Pipeline) else None
+    if not isinstance(reader, TableReader) or not hasattr(X, "columns"):
+        yield
+        return
+    before = getattr(reader, "_known", None)
+    reader._known = X, reader._read(X)
+    try:
+        yield
+    finally:
+        reader._known = before
 
 
 def reads_once(function):
@@ -264,38 +253,10 @@ def reads_once(function):
     @functools.wraps(function)
     def run(*values, **options):
         given = signature.bind(*values, **options).arguments
-        model, X = next(iter(given.values())), given.get("X")
-        first = model.steps[0][1] if isinstance(model, Pipeline) else None
-        is_read = isinstance(first, TableReader) and hasattr(X, "columns")
-        with first.reading_once(X) if is_read else contextlib.nullcontext():
+        with reading_once(next(iter(given.values())), given.get("X")):
             return function(*values, **options)
 
     return run
-
-
-def _by_value(levels):
-    """Return the levels that are the text of a number or of a truth value, by this value: dict.
-
-    Two levels of the same value, such as "1" and "01", are left out.
-    """
-    found, twice = {}, set()
-    for level in levels:
-        value = _value(level)
-        if value is not None:
-            twice |= {value} & {*found}
-            found[value] = level
-    return {value: level for value, level in found.items() if value not in twice}
-
-
-def _value(cell):
-    """Return a number, a truth value, or the text of one as a key; None for other cells."""
-    if isinstance(cell, bool | np.bool_) or str(cell).lower() in ("true", "false"):
-        return str(cell).lower()
-    try:
-        number = float(cell)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def output_name(column, reader):

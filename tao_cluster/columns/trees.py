@@ -42,39 +42,29 @@ def raw_tree(tree, columns, feature_of, n_features):
     splits, thresholds = [None] * tree.n_nodes, tree.threshold.copy()
     for node in tree.decision_nodes:
         indices, weights = tree.split(node)
-        threshold = float(tree.threshold[node])
-        if len(indices) == 1:
-            column = columns[indices[0]]
-            weight, thresholds[node] = _one_column(column, float(weights[0]), threshold)
-            splits[node] = feature_of[indices], [weight]
-        elif len(indices):
-            used = [columns[j] for j in indices]
-            *splits[node], thresholds[node] = _several(
-                used, feature_of[indices], weights, threshold
-            )
+        convert = _one_column if len(indices) == 1 else _several
+        if len(indices):
+            used, features = [columns[j] for j in indices], feature_of[indices]
+            *splits[node], thresholds[node] = convert(used, features, weights, thresholds[node])
     nodes = tree.children_left, tree.children_right, splits, thresholds, tree.leaf_label
     return Tree.from_splits(*nodes, n_features, tree.leaf_value)
 
 
-def _one_column(column, weight, threshold):
-    """Return the weight (1 or -1) and the threshold of a test of one column, in raw units."""
+def _one_column(columns, features, weights, threshold):
+    """Return raw feature, weight (1 or -1) and threshold of a test of one column, as arrays."""
+    (column,), weight = columns, float(weights[0])
 
     def goes_left(x):
         return weight * column(x) <= threshold
 
     if column.source.is_category:
-        return _of_indicator(goes_left(0.0), goes_left(1.0))
-    if weight * column.slope > 0:
-        return 1.0, largest_float_where(goes_left, _AT_ONCE)
-    # Large raw numbers go left, so the test is -x <= threshold.
-    return -1.0, largest_float_where(lambda negative: goes_left(-negative), _AT_ONCE)
-
-
-def _of_indicator(zero_goes_left, one_goes_left):
-    """Return weight and threshold of a test of a 0/1 column; 0 and 1 may go to the same side."""
-    if zero_goes_left:
-        return 1.0, 1.5 if one_goes_left else 0.5
-    return -1.0, -0.5 if one_goes_left else -1.5
+        zero, one = goes_left(0.0), goes_left(1.0)  # both may go to the same side
+        sign, limit = (1.0, 1.5 if one else 0.5) if zero else (-1.0, -0.5 if one else -1.5)
+    else:
+        # If large raw numbers go left, the test is -x <= limit.
+        sign = 1.0 if weight * column.slope > 0 else -1.0
+        limit = largest_float_where(lambda x: goes_left(sign * x), _AT_ONCE)
+    return features, [sign], limit
 
 
 def _several(columns, features, weights, threshold):
@@ -128,34 +118,26 @@ def raw_sides(tree, sides, raw, columns):
 def _raw_pair(column, low, high):
     """Return raw values that a column maps to low and to high, in increasing order.
 
-    Rounding maps several raw values to one, of which the shortest is taken. A step may also map a
-    whole range to one value: the raw value nearest to the other one is then taken.
+    A step may map a range of raw values to one. The raw value nearest to the other one is then
+    taken or, if it differs by rounding only, one with fewer digits.
     """
-    if math.isnan(high - low):  # no row is on one side
+    if not math.isfinite(high - low):  # no row is on one side, or its value is not defined
         return math.nan, math.nan
     sign = 1.0 if column.slope > 0 else -1.0
-
-    def ends(value):
-        below = largest_float_where(lambda y: column(sign * y) < value, _AT_ONCE)
-        last = largest_float_where(lambda y: column(sign * y) <= value, _AT_ONCE)
-        return math.nextafter(below, math.inf), last
-
-    (first_low, last_low), (first_high, last_high) = ends(low), ends(high)
-    apart = first_high - last_low if math.isfinite(low) and math.isfinite(high) else 0.0
-    low_raw = _shortest(first_low, last_low, last_low, apart) if math.isfinite(low) else low
-    high_raw = _shortest(first_high, last_high, first_high, apart) if math.isfinite(high) else high
-    return sorted((sign * low_raw, sign * high_raw)) if apart else (math.nan, math.nan)
+    last = largest_float_where(lambda x: column(sign * x) <= low, _AT_ONCE)
+    below = largest_float_where(lambda x: column(sign * x) < high, _AT_ONCE)
+    first = math.nextafter(below, math.inf)
+    near = _NARROW * (first - last)
+    return sorted(
+        sign * _shortest(x, near, lambda y, z=z: column(sign * y) == z)
+        for x, z in ((last, low), (first, high))
+    )
 
 
-def _shortest(first, last, default, apart):
-    """Return the float of fewest digits in a range; the default if the range is not narrow."""
-    if not last - first <= _NARROW * apart:
-        return default
-    if first <= 0.0 <= last:
-        return 0.0
-    middle = first + (last - first) / 2
-    shorter = (float(f"{middle:.{digits}g}") for digits in range(1, 17))
-    return next((number for number in shorter if first <= number <= last), default)
+def _shortest(number, near, holds):
+    """Return the float of fewest digits near a number that satisfies a predicate."""
+    shorter = (0.0, *(float(f"{number:.{digits}g}") for digits in range(1, 17)))
+    return next((x for x in shorter if abs(x - number) <= near and holds(x)), number)
 
 
 def raw_stds(tree, stds, raw, columns, feature_of):
@@ -177,15 +159,21 @@ def raw_stds(tree, stds, raw, columns, feature_of):
     -------
     float array of shape (raw.n_nonzero,)
     """
+    known = {}
     nodes = np.repeat(np.arange(tree.n_nodes), np.diff(tree.split_indptr))
     at = tree.threshold[nodes] / tree.split_weights
-    used = zip(tree.split_indices, at, stds, strict=True)
-    converted = [sum(columns[j].raw_distances(z, std)) / 2 for j, z, std in used]
-    features = feature_of[tree.split_indices]
-    # The converted values of columns with the same source differ only by rounding: keep one.
-    known = dict(zip(zip(nodes, features, strict=True), converted, strict=True))
+    for node, j, z, std in zip(nodes, tree.split_indices, at, stds, strict=True):
+        # The converted values of columns with the same source differ only by rounding: keep one.
+        known[node, feature_of[j]] = _raw_std(columns[j], z, std)
     raw_nodes = np.repeat(np.arange(raw.n_nodes), np.diff(raw.split_indptr))
     return np.array([known[at] for at in zip(raw_nodes, raw.split_indices, strict=True)])
+
+
+def _raw_std(column, z, std):
+    if column.is_affine:
+        return std / abs(column.slope)
+    below, above = column.inverse(np.array([z - std, z + std]))
+    return abs(above - below) / 2
 
 
 def raw_range(known, columns):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from .._utils.matrices import FLOATS, check_rows, checked_array
 from .._utils.warnings import listed
 from ..facade import Facade
 from ..tree import tree_of
-from .cells import inferred, with_cells
+from .cells import as_rows, inferred, with_cells
 from .dates import Date
 from .names import (
     Indicator,
@@ -30,11 +30,9 @@ from .names import (
 )
 from .readers import Number
 from .steps import (
-    BY_EMBEDDING,
     Column,
     UnsupportedStepError,
     columns_of,
-    raw_input,
     split_text_steps,
 )
 from .table_reader import TableReader, output_name
@@ -103,9 +101,10 @@ class RawView(Facade):
     @cached_property
     def feature_names_in_(self):
         """Names of the features of `tree_`: object array, with names such as "plan is gold"."""
-        names = np.empty(len(self._sources), dtype=object)
-        names[:] = _names(self._sources, self.raw_names)
-        return names
+        sources = self._sources
+        filled = {s.column for s in sources if s.has_missing and s.category is not None}
+        names = [_name(s, self.raw_names[s.column], filled) for s in sources]
+        return np.array([*names, None], dtype=object)[:-1]
 
     # ------------------------------------------------------------------ the model in raw columns
 
@@ -204,15 +203,12 @@ class RawView(Facade):
         X = self._table(X)
         is_category = np.array([source.is_category for source in self._sources], dtype=bool)
         numbers, categories = np.flatnonzero(~is_category), np.flatnonzero(is_category)
-        groups = [(numbers, self._raw_numbers(X, numbers))] if len(numbers) else []
-        if len(categories):
-            groups += self._indicators(self._encoded(X), categories)
-        if len(groups) == 1:
-            return groups[0][1]
-        order = np.argsort(np.concatenate([features for features, _ in groups]))
-        parts = [part for _, part in groups]
-        is_sparse = any(map(sp.issparse, parts))
-        return (sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts))[:, order]
+        parts = [self._raw_numbers(X, numbers)] if len(numbers) else []
+        parts += [self._indicators(self._encoded(X), categories)] if len(categories) else []
+        if len(parts) == 1:
+            return parts[0]
+        stack = partial(sp.hstack, format="csr") if any(map(sp.issparse, parts)) else np.hstack
+        return stack(parts)[:, np.argsort(np.concatenate([numbers, categories]))]
 
     def gaps(self, X):
         """Return where numbers of raw rows are missing, one column per feature; None if nowhere."""
@@ -229,7 +225,8 @@ class RawView(Facade):
             return X
         one = dict if isinstance(self.text_steps[0][1], DictVectorizer) else str
         is_vectorized = isinstance(X, dict) and one is str
-        if is_vectorized or (not isinstance(X, one) and np.ndim(_shaped(X)) == 2):
+        n_dims = len(X.shape) if hasattr(X, "shape") else np.ndim(X)  # also of a sparse matrix
+        if is_vectorized or (not isinstance(X, one) and n_dims == 2):
             return X
         X = [X] if isinstance(X, one) else X
         for _, step in self.text_steps:
@@ -246,15 +243,16 @@ class RawView(Facade):
         if not hasattr(table, "infer_objects"):
             return None
         kinds = [dtype.kind in "iu" for dtype in inferred(table, table.dtypes).dtypes]
-        places = [self._place(table, source) for source in self._sources]
-        # A change of a date by whole days keeps the time of day.
-        readers = [source.reader for source in self._sources]
-        is_date = [isinstance(each, Date) and not each.is_time for each in readers]
-        return np.array(is_date) | np.array([kinds[j] for j in places], dtype=bool)
+        found = []
+        for source in self._sources:
+            # A change of a date by whole days keeps the time of day.
+            is_date = isinstance(source.reader, Date) and not source.reader.is_time
+            found.append(is_date or kinds[self._place(table, source)])
+        return np.array(found, dtype=bool)
 
     def _place(self, table, source):
         """Return the position of the raw column of a source in a table."""
-        if self.fit_names is None:
+        if self.fit_names is None or not hasattr(table, "columns"):
             return source.column
         return display_names(table).index(self.fit_names[source.column])
 
@@ -275,18 +273,16 @@ class RawView(Facade):
         row, cells = self._named(row), {}
         for feature, number in numbers.items():
             source = self._sources[feature]
-            place = self._place(row, source) if hasattr(row, "columns") else source.column
             if source.is_category and number != 1.0:
                 continue
-            cell = source.cell if source.is_category else number
+            place, cell = self._place(row, source), source.cell if source.is_category else number
             reader = source.reader
             cells[place] = reader.cell(cell, row.iloc[:, place]) if reader else cell
         return with_cells(row, cells)
 
     def _raw_numbers(self, X, features):
         """Return the columns of numeric features, with missing values imputed."""
-        fills = [self._sources[f].fill for f in features]
-        fills = np.array([np.nan if fill is None else fill for fill in fills], dtype=float)
+        fills = np.array([self._sources[f].fill for f in features], dtype=float)  # NaN for None
         return check_rows(_with_gaps_filled(self._raw_part(X, features), fills))
 
     def _raw_part(self, X, features):
@@ -297,7 +293,7 @@ class RawView(Facade):
         sources = [self._sources[f] for f in features]
         columns = [source.column for source in sources]
         if hasattr(X, "columns") and self.fit_names:
-            columns = [_column_name(self.fit_names[s.column], s) for s in sources]
+            columns = [output_name(self.fit_names[s.column], s.reader) for s in sources]
         return checked_array(
             _safe_indexing(X, columns, axis=1),
             accept_sparse="csr",
@@ -306,20 +302,20 @@ class RawView(Facade):
         )
 
     def _indicators(self, Z, features):
-        """Yield groups of category features and their 0/1 values: (features, matrix).
+        """Return the 0/1 values of category features: matrix.
 
-        The values are taken from Z, the transformed rows, and the scaling after the encoder is
-        reversed. If a scaler has moved 0 to another number, nearly all values of a sparse column
-        are stored. Such columns become dense; the others stay sparse.
+        They are taken from Z, the transformed rows, and the scaling after the encoder is reversed.
+        If a scaler has moved a 0 to another number, they become dense.
         """
         columns = self._column_of[features]
-        zero, one = ([self.columns[j](value) for j in columns] for value in (0.0, 1.0))
-        zero, one = np.array(zero), np.array(one)
-        for kept, is_dense in ((zero != 0, True), (zero == 0, False)):
-            if not kept.any():
-                continue
-            part = check_rows(_safe_indexing(Z, columns[kept], axis=1))
-            yield features[kept], _unscaled(part, zero[kept], one[kept], is_dense)
+        zero, one = np.array([[self.columns[j](x) for j in columns] for x in (0.0, 1.0)])
+        part = check_rows(_safe_indexing(Z, columns, axis=1))
+        if not sp.issparse(part) or zero.any():
+            part = part.toarray() if sp.issparse(part) else part
+            return np.round((part - zero) / (one - zero))
+        part = part.tocsr(copy=True)
+        part.data = np.round(part.data / one[part.indices])
+        return part
 
     def _table(self, X, only=None):
         """Return raw rows with the names of the fit, and read by the TableReader if there is one.
@@ -346,54 +342,24 @@ class RawView(Facade):
 
 def _with_gaps_filled(X, fills):
     """Replace missing values of column j by fills[j]; they stay missing where fills[j] is NaN."""
+    X = X.copy()
     values, of_value = (X.data, X.indices) if sp.issparse(X) else (X, np.arange(X.shape[1]))
-    gaps = np.isnan(values)
-    if not gaps.any():
-        return X
-    filled = X.copy()
-    target = filled.data if sp.issparse(X) else filled
-    target[gaps] = np.broadcast_to(fills[of_value], values.shape)[gaps]
-    return filled
+    np.copyto(values, fills[of_value], where=np.isnan(values))
+    return X
 
 
-def _column_name(raw, source):
-    """Return the name of the column that the reader of a source makes of a raw column."""
-    return raw if source.reader is None else output_name(raw, source.reader)
-
-
-def _names(sources, raw_names):
-    """Return the names of the features of sources: list of str, Numeric and Indicator."""
+def _name(source, raw, filled):
+    """Return the name of the feature of a source of a raw column."""
+    reader = source.reader
     # A missing value may be filled in by a level and be marked, too. The feature that marks it is
     # then no level of the filled column.
-    filled = {s.column for s in sources if s.has_missing and s.category is not None}
-    return [
-        _name(s, raw_names[s.column], is_marked=s.category is None and s.column in filled)
-        for s in sources
-    ]
-
-
-def _name(source, raw, *, is_marked):
-    name, reader = _column_name(raw, source), source.reader
+    is_marked = source.category is None and source.column in filled
+    name = output_name(raw, reader)
     if source.is_category:
         parts = source.has_missing, source.levels, source.is_rest, reader, raw
         return Indicator(f"raw {name}" if is_marked else name, source.category, *parts)
     is_plain = source.fill is None and (reader is None or reader == Number())
     return name if is_plain else Numeric(name, source.fill, reader, raw)
-
-
-def _unscaled(part, zero, one, is_dense):
-    """Return 0/1 columns from columns in which zero[j] stands for 0 and one[j] for 1."""
-    if sp.issparse(part):
-        part = part.toarray() if is_dense else part.copy()
-    if sp.issparse(part):
-        part.data = np.round(part.data / one[part.indices])
-        return part
-    return np.round((part - zero) / (one - zero))
-
-
-def _shaped(X):
-    """Return an object for which np.ndim is the number of dimensions of X, even if X is sparse."""
-    return X if not hasattr(X, "shape") else np.empty((0,) * len(X.shape))
 
 
 def as_frame(X, names):
@@ -406,13 +372,6 @@ def as_frame(X, names):
         )
     table = pd.DataFrame(rows, columns=list(names))
     return inferred(table, table.dtypes)
-
-
-def _as_rows(x):
-    """Return a list as an array: of floats if it has only numbers, else of objects."""
-    rows = np.asarray(x, dtype=object)
-    is_number = all(isinstance(value, int | float | np.number) for value in rows.ravel().tolist())
-    return rows.astype(np.float64) if is_number else rows
 
 
 def raw_view(pipeline, feature_names=None):
@@ -493,19 +452,20 @@ def raw_view(pipeline, feature_names=None):
     if feature_names is None and known is not None and known[0] is tree and known[1].model is model:
         return known[1]
     text_steps, steps = split_text_steps(steps)
-    n_raw, fit_names = raw_input([*steps, ("", model)])
+    # The names of all raw columns are those that the first step has stored.
+    first = next(s for _, s in [*steps, ("", model)] if hasattr(s, "n_features_in_"))
+    names = getattr(first, "feature_names_in_", None)
+    fit_names = None if names is None else [*map(str, names)]
+    if not steps:
+        names = fitted_names(model)
     if text_steps and hasattr(text_steps[0][1], "get_feature_names_out"):
-        fit_names = None
-        if feature_names is None:
-            feature_names = text_steps[0][1].get_feature_names_out()
+        names, fit_names = text_steps[0][1].get_feature_names_out(), None
     try:
-        columns = columns_of(steps, n_raw)
+        columns = columns_of(steps, first.n_features_in_)
     except UnsupportedStepError as error:
         raise _with_advice(error, pipeline) from None
-    if feature_names is None:
-        feature_names = fit_names if steps or text_steps else fitted_names(model)
-    is_default = feature_names is fit_names
-    names = check_feature_names(feature_names, n_raw)
+    is_default = feature_names is None
+    names = check_feature_names(names if is_default else feature_names, first.n_features_in_)
     view = RawView(model, steps, columns, names, fit_names, text_steps, pipeline)
     if is_default:
         pipeline._raw_view = tree, view
@@ -514,28 +474,17 @@ def raw_view(pipeline, feature_names=None):
 
 def _with_advice(error, pipeline):
     """Return an error with a second remedy: how to show the columns that the last step tests."""
-    has_numbers = not split_text_steps(flat_steps(pipeline))[0]
-    remedy = error.remedy if has_numbers or error.remedy != BY_EMBEDDING else ""
+    depth, part = 1, pipeline[-1]
+    while isinstance(part, Pipeline):
+        depth, part = depth + 1, part[-1]
+    # The name of the pipeline that the user has given is not known.
+    names = "pipeline[:-1].get_feature_names_out()"
+    names = names if depth == 1 and output_names(pipeline[:-1]) is not None else ""
     return UnsupportedStepError(
         error.reason,
-        f"The tree in the columns that it was fitted to is {_text_of_last_step(pipeline)}; "
-        f"describe(pipeline, X) compares the clusters by raw columns. {remedy}".rstrip(),
+        f"The tree in the columns that it was fitted to is pipeline{'[-1]' * depth}.to_text({names}"
+        f"); describe(pipeline, X) compares the clusters by raw columns. {error.remedy}",
     )
-
-
-def _text_of_last_step(pipeline):
-    """Return an expression of the tree as text, with the names of its columns if steps have them.
-
-    The user's own name of the pipeline is not known, so the expression calls it `pipeline`.
-    """
-    path, before, names, is_named = "pipeline", "", None, True
-    while isinstance(pipeline, Pipeline):
-        if len(pipeline.steps) > 1:
-            names = output_names(pipeline[:-1], names)
-            before = f"{path}[:-1].get_feature_names_out({before})"
-            is_named = is_named and names is not None
-        path, pipeline = f"{path}[-1]", pipeline[-1]
-    return f"{path}.to_text({before if is_named else ''})"
 
 
 def output_names(pipeline, names=None):
@@ -637,7 +586,7 @@ def some_rows(model, x, feature_names=None):
         x = model.vectorized(x)
     if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
         return _named_row(model, x, feature_names)
-    rows = x if hasattr(x, "shape") else _as_rows(x)
+    rows = x if hasattr(x, "shape") else as_rows(x)
     if len(rows.shape) == 1:
         rows = rows.reshape(1, -1)
     if len(rows.shape) != 2 or rows.shape[0] == 0:
@@ -665,16 +614,13 @@ def _named_row(model, x, feature_names):
     if isinstance(model, RawView):  # names of the raw columns, not of the features of its tree
         own = model.fit_names or model.raw_names
     known = [[str(name) for name in names] for names in (own, feature_names) if names is not None]
-    values = dict(zip(displayed(list(x.keys())), (value for _, value in x.items()), strict=True))
-    has_names = not are_default(values)
+    labels, row = displayed([*x.keys()]), [value for _, value in x.items()]
+    values, has_names = dict(zip(labels, row, strict=True)), not are_default(labels)
     if known and has_names:
         lacking = [[name for name in names if name not in values] for names in known]
         if all(lacking):
             raise ValueError(f"The row has no value of {listed(lacking[0])}.")
-        names = known[lacking.index([])]
-        row = [values[name] for name in names]
-    else:
-        row = list(x.values() if callable(x.values) else x.values)
+        row = [values[name] for name in known[lacking.index([])]]
     if isinstance(model, RawView) and has_names and model.fit_names:
         return as_frame([row], own)
-    return _as_rows([row])
+    return as_rows([row])

@@ -1,5 +1,6 @@
 """Trees as SQL expressions."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +10,14 @@ import numpy as np
 from sqlglot import exp
 
 from ..columns.names import Indicator, Numbered, Numeric, levels_of
+from ..columns.readers import Level
 from ..columns.view import named
 from ..report import cluster_values, intervals
 from ..tree import tree_of
 from ..tree.conditions import Condition, LevelSet, conditions_of_leaves, level_sets
 from .digits import without_rounding
 from .format import check_options
-from .sql_cells import limit, may_have_strings, missing, missing_code, number_of, number_or_null
+from .sql_cells import date_test, may_have_strings, missing, missing_code, number_of, number_or_null
 from .sql_dialects import (
     as_double,
     checked_dialect,
@@ -89,7 +91,8 @@ def to_sql(tree, columns=None, *, table=None, dialect="sqlite", names=True):
       impute values or encode categories, NULL instead stands for the imputed value, for the
       category of missing values if the encoder has seen some, or else for no category. The strings
       that mean a missing value in :func:`tao_cluster.table_pipeline` count as NULL, also with
-      spaces, tabs or line breaks around them.
+      spaces, tabs or line breaks around them. If a column of numbers or dates has such strings,
+      all its strings without a digit count as NULL.
     - The level "other" of an encoder that combines infrequent levels is written as ``NOT IN``. So
       it also holds for levels that the fit has not seen, as in `predict`.
     - SQL does not distinguish None from NaN, nor the truth values from 0 and 1.
@@ -168,21 +171,16 @@ def _check_unique(names, used):
         column = column_of(name)
         alike.setdefault(column.lower(), set()).add(column)
     for name in tested:
-        if times[name] > 1 and isinstance(name, Indicator) and name.value is None:
-            raise ValueError(
-                f"The column {name.raw!r} has both None and NaN, which SQL does not distinguish; "
-                "replace one of them before the fit."
-            )
-        if times[name] > 1:
-            raise ValueError(
-                f"{times[name]} columns have the name {name!r}; SQL needs distinct names."
-            )
         same = sorted(alike[column_of(name).lower()])
-        if len(same) > 1:
-            raise ValueError(
-                f"The names of the columns {same[0]!r} and {same[1]!r} differ only by case, which "
-                "SQL ignores; rename one of them."
-            )
+        if times[name] > 1 and isinstance(name, Indicator) and name.value is None:
+            problem = f"The column {name.raw!r} has both None and NaN"
+        elif times[name] > 1:
+            problem = f"{times[name]} columns have the name {name!r}"
+        elif len(same) > 1:
+            problem = f"The names of the columns {same[0]!r} and {same[1]!r} differ only by case"
+        else:
+            continue
+        raise ValueError(f"{problem}, which SQL does not distinguish; rename or replace one.")
 
 
 def column_of(name):
@@ -259,11 +257,8 @@ class _Writer:
         name = self.names[bound.feature]
         reader, fill, cell = _reader(name), getattr(name, "fill", None), self.cell(name)
         has_strings = may_have_strings(reader, self.dialect)
-        found = limit(reader, cell, bound.value, bound.is_upper == bound.is_strict, self.dialect)
-        if found is not None:
-            compare = exp.LT if bound.is_upper else exp.GTE
-            test = compare(this=found[0], expression=found[1])
-        else:
+        test = date_test(reader, cell, bound, self.dialect)
+        if test is None:
             value = number_of(reader, cell, self.dialect, fill if has_strings else None)
             if abs(bound.value) >= _EXACT_INTEGERS:
                 value = as_double(value, self.dialect)
@@ -300,19 +295,17 @@ class _Writer:
         if values and all(isinstance(v, Number) and not isinstance(v, bool) for v in values):
             cell = number_or_null(cell, self.dialect)
         test = self.comparison(cell, values, is_equal=not is_rest)
+        is_null = exp.Is(this=cell.copy(), expression=exp.null())
         if has_missing:
             if test is None and is_rest:
                 return exp.Not(this=_NEVER.copy())
-            gaps = exp.Is(this=cell, expression=exp.null())
-            if not is_rest:
-                gaps = missing(reader, cell, self.dialect)
-            return gaps if test is None else exp.or_(test, gaps, copy=False)
+            gaps = is_null if is_rest else missing(reader, cell, self.dialect)
+            return exp.or_(test, gaps, copy=False)
         if not is_rest:
             return _NEVER.copy() if test is None else test
-        if test is None:
-            test = exp.Not(this=exp.Is(this=cell.copy(), expression=exp.null()))
         codes = missing_code(reader, cell, self.dialect)
-        return test if codes is None else exp.and_(test, exp.not_(codes), copy=False)
+        codes = None if codes is None else exp.not_(codes)
+        return exp.and_(exp.Not(this=is_null) if test is None else test, codes, copy=False)
 
     def comparison(self, cell, values, *, is_equal):
         """Return the condition that a cell equals one of some values, or none of them.
@@ -349,6 +342,9 @@ def union_of_levels(names):
     """
     listed = [value for name in names if not name.is_rest for value in name.levels]
     rest = next((name for name in names if name.is_rest), None)
-    if rest is None:
-        return listed, False
-    return [value for value in rest.levels if value not in listed], True
+    if rest is not None:
+        listed = [value for value in rest.levels if value not in listed]
+    if isinstance(names[0].reader, Level):  # it reads both encodings of accents as one level
+        texts = [unicodedata.normalize("NFD", value) for value in listed if isinstance(value, str)]
+        listed = [*dict.fromkeys([*listed, *texts])]
+    return listed, rest is not None

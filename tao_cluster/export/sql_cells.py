@@ -2,7 +2,7 @@
 
 import functools
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pandas as pd
 from sqlglot import exp
@@ -43,16 +43,11 @@ _WEEKDAYS = {  # 0 for Monday
     "postgres": "(EXTRACT(DOW FROM x) + 6) % 7",
     "sqlite": "(CAST(STRFTIME('%w', x) AS INTEGER) + 6) % 7",
 }
-_SHIFTED = {  # the clock at a fixed offset from UTC
-    "duckdb": "(x AT TIME ZONE 'UTC') + INTERVAL '{seconds}' SECOND",
-    "mysql": "CAST('1970-01-01' AS DATETIME) + INTERVAL (x + {seconds}) SECOND",  # x in seconds
-    "postgres": "(x AT TIME ZONE 'UTC') + INTERVAL '{seconds} SECOND'",
-    "sqlite": "DATETIME(x, '{seconds} seconds')",
-}
-_LOCAL = {  # the clock in a zone with a name
+_LOCAL = {  # the clock in a zone
     "duckdb": "x AT TIME ZONE '{zone}'",
     "mysql": "CONVERT_TZ(CAST('1970-01-01' AS DATETIME) + INTERVAL x SECOND, '+00:00', '{zone}')",
     "postgres": "x AT TIME ZONE '{zone}'",
+    "sqlite": "DATETIME(x, '{zone}')",
 }
 _INSTANTS = {  # strings with an offset; the fraction of a second may have any number of digits
     "duckdb": "CAST(CASE WHEN SUBSTRING(x, 17, 1) = ':' THEN x"  # it may need the seconds
@@ -61,6 +56,12 @@ _INSTANTS = {  # strings with an offset; the fraction of a second may have any n
     " - TIME_TO_SEC(REPLACE(RIGHT(x, 6), '+', '')) - 62167219200)",
     "postgres": "CAST(LEFT(x, 19) || LTRIM(SUBSTRING(x, 20), '.0123456789') AS TIMESTAMPTZ)",
     "sqlite": "DATETIME(SUBSTR(x, 1, 19) || LTRIM(SUBSTR(x, 20), '.0123456789'))",
+}
+_HAS_DIGIT = {
+    "duckdb": "REGEXP_MATCHES(x, '[0-9]')",
+    "mysql": "REGEXP_INSTR(x, '[0-9]') > 0",
+    "postgres": "x ~ '[0-9]'",
+    "sqlite": "x GLOB '*[0-9]*'",
 }
 # Two digits of a year mean 1969 to 2068 in Python, but 1970 to 2069 in these databases.
 _CENTURY = "CASE WHEN x >= '2069-01-01' THEN x - INTERVAL '100' YEAR ELSE x END"
@@ -90,26 +91,28 @@ def missing(reader, cell, dialect):
 def missing_code(reader, cell, dialect):
     """Return the condition that a cell is a code for a missing value; None if there is none."""
     codes = () if reader is None else reader.missing
-    words = [string_literal(code, dialect) for code in codes if isinstance(code, str)]
+    words = [code for code in codes if isinstance(code, str)]
     numbers = [literal(code, dialect) for code in codes if not isinstance(code, str)]
-    if is_text(reader, dialect):
-        texts = exact_text(trimmed(_as_text(cell, reader, dialect), dialect), dialect)
-        return exp.In(this=texts, expressions=words) if words else None
     parts = []
-    if words and isinstance(reader, Date):
-        moment, dates = _instant(reader, cell, dialect), _codes_of_dates(reader)
-        literals = [_date_literal(reader, second, dialect) for second in dates]
-        parts += [exp.In(this=moment, expressions=literals)] if literals else []
+    if words and is_text(reader, dialect):
+        text = _as_text(cell, reader, dialect)
+        if not isinstance(reader, Level):  # numbers and dates have digits, unlike most words
+            _check_tested(cell, dialect)
+            parts.append(exp.not_(template(_HAS_DIGIT[family(dialect)], dialect, x=text)))
+            words = [word for word in words if re.search("[0-9]", word)]
+        if words:
+            words = [string_literal(word, dialect) for word in words]
+            text = exact_text(trimmed(text, dialect), dialect)
+            parts.append(exp.In(this=text, expressions=words))
+        numbers = []
+    elif words and isinstance(reader, Date):
+        dates = pd.to_datetime(pd.Series(words), format="ISO8601", errors="coerce", utc=True)
+        dates = [_moment(reader, int(date.timestamp()), dialect) for date in dates.dropna()]
+        found = exp.In(this=_instant(reader, cell, dialect), expressions=dates)
+        parts += [found] if dates else []
     if numbers:
         parts.append(exp.In(this=number_or_null(cell, dialect), expressions=numbers))
     return exp.or_(*parts, copy=False) if parts else None
-
-
-def _codes_of_dates(reader):
-    """Return the codes for missing values that are dates, in seconds since 1970: list of int."""
-    words = [code for code in reader.missing if isinstance(code, str)]
-    dates = pd.to_datetime(pd.Series(words), format="ISO8601", errors="coerce", utc=True)
-    return [int(date.timestamp()) for date in dates.dropna()]
 
 
 def is_text(reader, dialect):
@@ -152,11 +155,9 @@ def number_of(reader, cell, dialect, fill=None):
 
     Missing values are replaced by the number `fill`. Without it, they are NULL.
     """
-    found, codes = _number(reader, cell, dialect), missing_code(reader, cell, dialect)
-    if fill is not None and may_have_strings(reader, dialect):
-        found = number_or_null(cell, dialect)
-    if codes is not None:
-        found = exp.Case().when(codes, exp.null()).else_(found)
+    has_strings = fill is not None and may_have_strings(reader, dialect)
+    found = number_or_null(cell, dialect) if has_strings else _number(reader, cell, dialect)
+    found = _null_for_codes(found, reader, cell, dialect)
     return found if fill is None else exp.func("COALESCE", found, float_literal(fill, dialect))
 
 
@@ -197,19 +198,18 @@ def _(reader: Date, cell, dialect):
     _check_tested(cell, dialect)
     if reader.part is not None:
         return _part(reader, cell, dialect)
-    moment = _instant(reader, cell, dialect)
-    if reader.is_time and family(dialect) != "sqlite":
-        text = "EXTRACT(HOUR FROM x) * 3600 + EXTRACT(MINUTE FROM x) * 60 + EXTRACT(SECOND FROM x)"
-        return _divided(template(text, "", x=moment), _HOUR, dialect)
-    if reader.is_time:
+    kind, moment = family(dialect), _instant(reader, cell, dialect)
+    text = _SECONDS[kind]
+    if reader.is_time and kind == "mysql":
+        text = "TIME_TO_SEC(x)"
+    elif reader.is_time and kind == "sqlite":
         moment = exp.DPipe(this=exp.Literal.string("1970-01-01 "), expression=moment)
-    start = 0 if reader.is_time else int(reader._start)
-    seconds = moment
-    if not (reader.zone and family(dialect) == "mysql"):  # whose instants are in seconds
-        seconds = template(_SECONDS[family(dialect)], dialect, x=moment)
+    # An instant of MySQL is in seconds.
+    is_counted = reader.zone and kind == "mysql"
+    seconds = moment if is_counted else template(text, dialect, x=moment)
+    start = 0 if reader.is_time else reader._start
     if start:
-        kind = exp.Sub if start > 0 else exp.Add
-        seconds = kind(this=seconds, expression=int_literal(abs(start)))
+        seconds = exp.Sub(this=seconds, expression=int_literal(start))
     return _divided(seconds, reader.seconds_per_unit, dialect)
 
 
@@ -237,40 +237,38 @@ def _substring(text, start, length=None):
 # ---------------------------------------------------------------------- comparisons
 
 
-def limit(reader, cell, number, or_equal, dialect):
-    """Return what is compared in a test of one feature, if it is a date or a time of day.
+def date_test(reader, cell, bound, dialect):
+    """Return the test of one feature, if it is a date or a time of day; else None.
 
     Dates are rounded down to whole seconds. A test of their number is therefore equivalent to a
-    comparison with the first second at which the number exceeds the limit.
+    comparison with the first second at which the number exceeds the limit. The result is also None
+    if this second is no time of day, or beyond the dates of Python.
 
     Parameters
     ----------
     reader : Reader or None
     cell : Expression
-    number : float
-        The limit.
-    or_equal : bool
-        Whether the number of the first second may equal the limit.
+    bound : Bound
     dialect : str
-
-    Returns
-    -------
-    (moment, first) : pair of Expression, or None if the number itself must be compared
-        The number exceeds the limit if and only if ``moment >= first``.
     """
     if not isinstance(reader, Date) or reader.part is not None:
         return None
+    or_equal = bound.is_upper == bound.is_strict
     try:
-        first = first_second(number, reader.seconds_per_unit, or_equal=or_equal)
+        first = first_second(bound.value, reader.seconds_per_unit, or_equal=or_equal)
         if reader.is_time and not 0 <= first < _DAY:
             return None
-        literal_of = _time_literal if reader.is_time else _date_literal
-        first = literal_of(reader, first + int(reader._start), dialect)
-    except OverflowError:  # beyond the dates of Python
+        first = _moment(reader, first + reader._start, dialect)
+    except OverflowError:
         return None
-    moment, codes = _instant(reader, cell, dialect), missing_code(reader, cell, dialect)
-    # A moment is NULL for codes for missing values, which are no dates.
-    return moment if codes is None else exp.Case().when(codes, exp.null()).else_(moment), first
+    moment = _null_for_codes(_instant(reader, cell, dialect), reader, cell, dialect)
+    return (exp.LT if bound.is_upper else exp.GTE)(this=moment, expression=first)
+
+
+def _null_for_codes(value, reader, cell, dialect):
+    """Return a value, or NULL if the cell is a code for a missing value."""
+    codes = missing_code(reader, cell, dialect)
+    return value if codes is None else exp.Case().when(codes, exp.null()).else_(value)
 
 
 # ---------------------------------------------------------------------- dates
@@ -288,71 +286,57 @@ def _check_tested(cell, dialect):
 
 
 def _instant(reader, cell, dialect):
-    """Return the date and time of a cell; in MySQL, an instant is in seconds since 1970."""
+    """Return the date and time of a cell, whatever the time zone of the session is.
+
+    In MySQL, an instant is in seconds since 1970.
+    """
     kind, cell = family(dialect), cell.copy()
-    if not reader.is_typed:
-        _check_tested(cell, dialect)
-    if reader.zone:
-        return _zoned(reader, cell, dialect)
-    if reader.form is not None:
-        return _parsed(reader, cell, dialect)
-    if kind == "sqlite":
-        return exp.func("DATETIME", _substring(cell, 1, 19))
-    if reader.is_typed:
-        return cell
-    if kind in ("mysql", "postgres"):  # they round fractions of a second
-        cell = exp.Left(this=_as_text(cell, reader, dialect), expression=int_literal(19))
-    return exp.cast(cell, "timestampntz")
-
-
-def _zoned(reader, cell, dialect):
-    """Return the instant of a cell, whatever the time zone of the session is."""
-    kind = family(dialect)
-    if reader.is_typed and kind == "mysql":
-        return template("FLOOR(UNIX_TIMESTAMP(x))", dialect, x=cell)
     if reader.is_typed and kind != "sqlite":
-        return cell
-    text = _as_text(cell, reader, dialect)
-    if kind == "mysql":
-        text = exp.func("REPLACE", text, *map(exp.Literal.string, ("Z", "+00:00")))
-    return template(_INSTANTS[kind], dialect, x=text)
+        is_counted = reader.zone and kind == "mysql"
+        return template("FLOOR(UNIX_TIMESTAMP(x))", dialect, x=cell) if is_counted else cell
+    _check_tested(cell, dialect)
+    if reader.form in COUNTED:
+        return _counted(reader, cell, dialect)
+    text = cell if reader.is_typed else trimmed(_as_text(cell, reader, dialect), dialect)
+    if reader.zone:
+        if kind == "mysql":
+            text = exp.func("REPLACE", text, *map(exp.Literal.string, ("Z", "+00:00")))
+        return template(_INSTANTS[kind], dialect, x=text)
+    if reader.form is not None:
+        return _parsed(reader, text, dialect)
+    text = _substring(text, 1, 19)  # databases round fractions of a second
+    return exp.func("DATETIME", text) if kind == "sqlite" else exp.cast(text, "timestampntz")
 
 
-def _date_literal(reader, second, dialect):
+def _counted(reader, cell, dialect):
+    """Return the date of a number of seconds or days."""
+    kind, (unit, zero) = family(dialect), COUNTED[reader.form]
+    # SQLite has FLOOR only if it was compiled with it.
+    floor = "CAST({} AS INTEGER)" if kind == "sqlite" else "FLOOR({})"
+    seconds = floor.format(f"x * {unit} + {zero}")
+    seconds = template(seconds, "", x=as_double(cell, dialect))
+    return exp.Paren(this=template(_FROM_SECONDS[kind], dialect, x=seconds))
+
+
+def _moment(reader, second, dialect):
     """Return the literal of a time in seconds since 1970, as `_instant` returns dates."""
     kind = family(dialect)
     if reader.zone and kind == "mysql":
         return int_literal(second)
-    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
-    text = date.replace(tzinfo=None).isoformat(" ")
+    text = (datetime(1970, 1, 1) + timedelta(seconds=second)).isoformat(" ")
+    text = text[11:] if reader.is_time else text
     if kind == "sqlite":
         return exp.Literal.string(text)
     if reader.zone:
         return exp.cast(exp.Literal.string(f"{text}+00:00"), "timestamptz")
-    return exp.cast(exp.Literal.string(text), "timestampntz")
-
-
-def _time_literal(_reader, second, dialect):
-    """Return the literal of a time of day; the day of the time in seconds does not count."""
-    text = (datetime(1970, 1, 1) + timedelta(seconds=second)).strftime("%H:%M:%S")
-    found = exp.Literal.string(text)
-    return found if family(dialect) == "sqlite" else exp.cast(found, "time")
+    return exp.cast(exp.Literal.string(text), "time" if reader.is_time else "timestampntz")
 
 
 def _part(reader, cell, dialect):
     """Return the month, weekday or hour of a date, on the clock of its zone."""
     clock, kind = _instant(reader, cell, dialect), family(dialect)
     if reader.zone:
-        offset = _offset(reader.zone)
-        templates = _LOCAL if offset is None else _SHIFTED
-        if kind not in templates:
-            raise ValueError(
-                f"The {reader.part} of column {cell.name!r} in the zone {reader.zone!r} cannot be "
-                f"written in the dialect {dialect!r}, which has no time zones of this name. Use "
-                'another dialect such as "postgres", a fixed offset such as "+02:00" as the zone '
-                "of the column, or table_pipeline(..., date_parts=())."
-            )
-        text = templates[kind].format(zone=reader.zone.replace("'", ""), seconds=offset)
+        text = _LOCAL[kind].format(zone=_zone(reader, cell, kind))
         clock = template(text, dialect, x=clock)
     if reader.part == "weekday":
         return exp.Paren(this=template(_WEEKDAYS[kind], dialect, x=clock))
@@ -364,34 +348,31 @@ def _part(reader, cell, dialect):
     return exp.Extract(this=exp.var(reader.part.upper()), expression=clock)
 
 
-def _offset(zone):
-    """Return a fixed offset such as "+02:00" in seconds; None for the name of a zone."""
-    if zone == "UTC":
-        return 0
-    found = re.fullmatch(r"([+-])(\d\d):(\d\d)", zone)
-    if found is None:
-        return None
-    sign, hours, minutes = found.groups()
-    return int(f"{sign}1") * (int(hours) * _HOUR + int(minutes) * 60)
-
-
-def _parsed(reader, cell, dialect):
-    """Return the date or the time of a cell with a form."""
-    kind, form = family(dialect), reader.form
-    if form in COUNTED:
-        unit, zero = COUNTED[form]
-        seconds = template(f"FLOOR(x * {unit} + {zero})", "", x=as_double(cell, dialect))
-        if kind == "sqlite":  # it has FLOOR only if it was compiled with it
-            seconds = template(
-                f"CAST(x * {unit} + {zero} AS INTEGER)", "", x=as_double(cell, dialect)
+def _zone(reader, cell, kind):
+    """Return the name of a zone in a database; "UTC" is the offset +00:00."""
+    zone = "+00:00" if reader.zone == "UTC" else reader.zone.replace("'", "")
+    if zone[0] not in "+-":
+        if kind == "sqlite":
+            raise ValueError(
+                f"The {reader.part} of column {cell.name!r} in the zone {zone!r} cannot be written "
+                "in the dialect 'sqlite', which has no time zones of this name. Use another "
+                'dialect such as "postgres", a fixed offset such as "+02:00" as the zone of the '
+                "column, or table_pipeline(..., date_parts=())."
             )
-        return exp.Paren(this=template(_FROM_SECONDS[kind], dialect, x=seconds))
+        return zone
+    if kind == "postgres":  # offsets count to the west
+        return zone.translate(str.maketrans("+-", "-+"))
+    return f"GMT{zone}" if kind == "duckdb" else zone
+
+
+def _parsed(reader, text, dialect):
+    """Return the date or the time of a string with a form."""
+    kind, form = family(dialect), reader.form
     if kind == "sqlite":
-        date = _parsed_in_sqlite(form, cell)
+        date = _parsed_in_sqlite(form, text)
         return exp.func("TIME", date) if reader.is_time else date
-    if reader.is_time and "%I" not in form and re.fullmatch("%H:%M(:%S)?", form):
-        return exp.cast(cell, "time")  # the column may have this type
-    text = _as_text(cell, reader, dialect)
+    if re.fullmatch("%H:%M(:%S)?", form):
+        return exp.cast(text, "time")  # the column may have this type
     if kind == "duckdb" and re.fullmatch("(%[A-Za-z])+", form):  # 20240131.0 beside NULL
         text = exp.func("REPLACE", text, *map(exp.Literal.string, (".0", "")))
     if kind == "mysql" and ("%d" not in form or reader.is_time):  # the day would be 0
@@ -399,8 +380,8 @@ def _parsed(reader, cell, dialect):
         text = exp.func("CONCAT", exp.Literal.string(day), text)
         form = ("%Y-%m-%d " if reader.is_time else "%d ") + form
     has_time = re.search("%[HI]", form)
-    if kind == "postgres":  # letters are patterns unless they are quoted
-        form = re.sub("%.|[^\\W0-9_]+", lambda part: _in_postgres(part[0]), form)
+    if kind == "postgres":  # letters are patterns unless they are quoted; sqlglot has no %p
+        form = re.sub("(?<!%)[^\\W0-9_]+", r'"\g<0>"', form).replace("%p", "PM")
     found = (exp.StrToTime if has_time else exp.StrToDate)(
         this=text, format=exp.Literal.string(form)
     )
@@ -408,13 +389,6 @@ def _parsed(reader, cell, dialect):
     if "%y" in form and kind != "duckdb":
         found = template(_CENTURY, dialect, x=found)
     return found
-
-
-def _in_postgres(part):
-    """Return a directive, or a word between directives, of a format in PostgreSQL."""
-    if part == "%p":  # sqlglot does not know it
-        return "PM"
-    return part if part.startswith("%") else f'"{part}"'
 
 
 def _parsed_in_sqlite(form, cell):

@@ -16,7 +16,7 @@ DIALECTS = (*sorted({*_SYNONYMS, *map(str.lower, sqlglot.dialects.DIALECTS)} - _
 # databases that tests run. Other dialects belong to the family whose sqlglot class they extend,
 # such as Redshift to PostgreSQL; some families write names, strings and numbers in their own way.
 TESTED = ("duckdb", "mysql", "postgres", "sqlite")
-_FAMILIES = (*TESTED, "bigquery", "tsql")
+_FAMILIES = (*TESTED, "tsql")
 
 # SQLite reads a literal from _SMALL to _LARGE with at most _DECIMALS decimals exactly. Other
 # numbers are scaled by powers of two, each with an exponent of at most _LARGEST_POWER.
@@ -25,7 +25,7 @@ _SMALL, _LARGE = 2.0**-8, 2.0**40
 _LARGEST_POWER = 50
 
 # These databases compare a float32 column and a decimal literal as float64. Others use float32.
-_WIDENING = ("bigquery", "mysql", "postgres")
+_WIDENING = ("mysql", "postgres")
 # Decimal numbers of up to so many digits are different float64, or float32.
 _EXACT_DIGITS, _EXACT_DIGITS_OF_FLOAT32 = 15, 6
 
@@ -126,6 +126,8 @@ def exact_text(expression, dialect):
 
 # ---------------------------------------------------------------------- numbers
 
+int_literal = exp.Literal.number  # of an int, which may be negative
+
 
 def as_double(expression, dialect):
     """Return the cast of an expression to a float64."""
@@ -135,12 +137,6 @@ def as_double(expression, dialect):
     first = expression.this if isinstance(expression, exp.Div) else expression
     is_double = isinstance(first, exp.Cast) and first.to == kind
     return expression if is_double else exp.Cast(this=expression.copy(), to=kind)
-
-
-def int_literal(number):
-    """Return an int as a literal."""
-    found = exp.Literal.number(abs(number))
-    return exp.Neg(this=found) if number < 0 else found
 
 
 def float_literal(value, dialect):
@@ -192,18 +188,12 @@ def _in_sqlite(value):
         text = next(text for text in texts if abs(float(text) - rest) <= most)
         kind = exp.Sub if rough > scaled else exp.Add
         result = exp.Paren(this=kind(this=result, expression=exp.Literal.number(text)))
-    for power in _powers(abs(exponent)):
+    while exponent:
+        power = min(abs(exponent), _LARGEST_POWER)
         scale = exp.Literal.number(f"{2**power}.0")
         if exponent > 0:
             result = exp.Mul(this=result, expression=scale)
         else:
             result = exp.Div(this=result, expression=scale, typed=True)
+        exponent -= int(math.copysign(power, exponent))
     return result
-
-
-def _powers(exponent):
-    """Yield ints with the sum `exponent`, each small enough for an exact literal of 2 ** int."""
-    while exponent:
-        part = min(exponent, _LARGEST_POWER)
-        yield part
-        exponent -= part

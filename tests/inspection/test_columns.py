@@ -342,7 +342,7 @@ def _less_mean(x):
             r"'functiontransformer' .* applies",
         ),
         ((SplineTransformer(),), r"'splinetransformer'.*pipeline\[-1\]\.to_text\("),
-        ((OrdinalEncoder(),), r"'ordinalencoder'.*replaces categories by numbers"),
+        ((OrdinalEncoder(),), r"'ordinalencoder' \(OrdinalEncoder\) .* is not supported"),
         ((StandardScaler(), Normalizer()), r"'normalizer' \(Normalizer\)"),
         ((FunctionTransformer(np.square),), r"'functiontransformer' .* applies a function"),
         ((KBinsDiscretizer(2),), r"'kbinsdiscretizer' .* encodes bins as 'onehot'"),
@@ -392,7 +392,7 @@ def test_the_error_message_of_strings_and_nested_pipelines(wine):
     model = IMM(2, random_state=0)
     for steps in ([ordinal, model], [words, model], [numbers, make_pipeline(PCA(2), model)]):
         pipeline = make_pipeline(*steps).fit(table)
-        with pytest.raises(ValueError, match=r"get_feature_names_out\(") as error:
+        with pytest.raises(ValueError, match=r"\[-1\]\.to_text\(") as error:
             to_text(pipeline)
         if steps[-1] is model:
             check_advice(error, pipeline, table)
@@ -405,7 +405,6 @@ def test_the_error_message_of_strings_and_nested_pipelines(wine):
     pipeline = make_pipeline(DictVectorizer(sparse=False), PCA(2), model).fit(rows)
     with pytest.raises(ValueError, match="PCA") as error:
         to_text(pipeline)
-    assert "embedding" not in str(error.value)
     check_advice(error, pipeline, rows)
     assert overall(pipeline, rows)["a"] == 3.0
     logs = make_pipeline(FunctionTransformer(np.log1p), oblique_model()).fit(wine)

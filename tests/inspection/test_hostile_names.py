@@ -279,7 +279,7 @@ def test_models_keep_the_names_they_were_fitted_to(tmp_path):
 
 @pytest.mark.parametrize("pair", [("A", "a"), ("É", "é"), ("Width", "WIDTH")])
 def test_sql_of_names_that_differ_by_case_only(pair):
-    with pytest.raises(ValueError, match=r"differ only by case, which SQL ignores"):
+    with pytest.raises(ValueError, match=r"differ only by case, which SQL does not distinguish"):
         to_sql(TREE, pair)
     single = Tree.from_splits([1, -1, -1], [2, -1, -1], [([2], [1.0])] + [None] * 2, [0.5, 0, 0],
                               [-1, 0, 1], 3)  # fmt: skip

@@ -159,7 +159,7 @@ def test_extension_types_of_pandas_give_the_same_features():
             make_column_transformer((SimpleImputer(), NUMBERS)).set_params(
                 transformer_weights={"simpleimputer": 0}
             ),
-            'Use "drop" in place',
+            'use "drop" in its place',
         ),
     ],
 )

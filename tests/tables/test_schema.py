@@ -54,7 +54,7 @@ LEVELS = {
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
 @pytest.mark.parametrize("has_gaps", [False, True])
 def test_levels_of_a_later_table_are_those_of_the_fit(levels, has_gaps, tmp_path):
-    """Any part of the rows, in a file or in a frame of other types, has its clusters of the fit."""
+    """Any part of the rows has its clusters of the fit, and a frame of other types raises."""
     column = np.random.default_rng(1).choice(levels, N)
     if has_gaps:
         column = np.where(np.random.default_rng(2).random(N) < 0.1, "", column)
@@ -68,7 +68,14 @@ def test_levels_of_a_later_table_are_those_of_the_fit(levels, has_gaps, tmp_path
         path = written(table[part], tmp_path)
         new = read_table(path, schema=pipeline.schema_, on_note=print)
         np.testing.assert_array_equal(pipeline.predict(new), expected[part])
-        np.testing.assert_array_equal(loaded.predict(pd.read_csv(path)), expected[part])
+        np.testing.assert_array_equal(loaded.predict(pd.read_csv(path, dtype=str)), expected[part])
+        inferred = pd.read_csv(path)
+        kinds = {*inferred["c"].dropna()}
+        if {*map(str, kinds)} <= {*levels}:
+            np.testing.assert_array_equal(loaded.predict(inferred), expected[part])
+        else:
+            with pytest.raises(ValueError, match="column 'c' has values of the type"):
+                loaded.predict(inferred)
 
 
 def test_numbers_are_the_same_bits_in_a_file_and_in_a_frame(tmp_path):

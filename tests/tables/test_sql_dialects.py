@@ -108,7 +108,7 @@ def test_synonyms_and_unknown_dialects():
         (
             Numeric("at", None, Date(form="%H:%M")),
             14.5,
-            "CAST(\"at\" AS TIME) < CAST('14:30:01' AS TIME)",
+            " AS TIME) < CAST('14:30:01' AS TIME)",
         ),
         (Indicator("vip", True, reader=Level(("NA",), "truth")), 0.5, '"vip" = TRUE'),
         (Numeric("age", 40.0, Number(("NA",))), 60.0, '("age" <= 60 OR "age" IS NULL)'),
@@ -122,9 +122,9 @@ def test_typed_columns_are_compared_as_they_are(name, threshold, text):
     ("reader", "words"),
     [
         (
-            Written(("it's",), suffix="kg"),
+            Written(("it's", "1 or 2"), suffix="kg"),
             {
-                "ansi": ["'it''s'", "AS DOUBLE PRECISION", "CHAR(32, 9"],
+                "ansi": ["IN ('1 or 2')", "AS DOUBLE PRECISION", "CHAR(32, 9", "GLOB '*[0-9]*'"],
                 "mysql": ["AS DOUBLE)", "REGEXP_REPLACE("],
             },
         ),
@@ -139,8 +139,8 @@ def test_typed_columns_are_compared_as_they_are(name, threshold, text):
         (
             Date(zone="+02:00", part="hour"),
             {
-                "ansi": ["'7200 seconds'", "STRFTIME('%H'"],
-                "postgres": ["AS TIMESTAMPTZ) AT TIME ZONE 'UTC') + INTERVAL '7200 SECOND'"],
+                "ansi": [", '+02:00')", "STRFTIME('%H'"],
+                "postgres": ["AS TIMESTAMPTZ) AT TIME ZONE '-02:00'"],
                 "mysql": ["TIME_TO_SEC("],
             },
         ),

@@ -78,14 +78,19 @@ def numbers(reader, cells):
 def with_gaps(rng, cells, words=(), share=0.15):
     """Cells of which some become None, or words for missing values with white space around."""
 
-    def word():
-        before, behind = ("".join(rng.choice([*WHITE_SPACE], rng.integers(3))) for _ in range(2))
-        return f"{before}{rng.choice(words)}{behind}"
-
     kinds = rng.random(len(cells))
     cells = [None if kind < share else cell for kind, cell in zip(kinds, cells, strict=True)]
     is_word = (share < kinds) & (kinds < 2 * share) & (len(words) > 0)
-    return [word() if given else cell for given, cell in zip(is_word, cells, strict=True)]
+    found = padded(rng, rng.choice(words, len(cells))) if len(words) else cells
+    return [
+        word if given else cell for given, word, cell in zip(is_word, found, cells, strict=True)
+    ]
+
+
+def padded(rng, texts):
+    """Strings with white space around some of them."""
+    spaces = ["".join(rng.choice([*WHITE_SPACE], rng.integers(3))) for _ in range(2 * len(texts))]
+    return [f"{a}{text}{b}" for a, text, b in zip(spaces[::2], texts, spaces[1::2], strict=True)]
 
 
 # ---------------------------------------------------------------------- kinds of columns
@@ -152,7 +157,7 @@ def iso_texts(rng, n, name, zone=""):
         tail = str(rng.choice(tails[1:] if zone else tails)).format(moment)
         offset = str(rng.choice(["Z", "+00:00", "+02:00", "-05:30", "+14:00"])) if zone else ""
         texts.append(f"{moment:%Y-%m-%d}{tail}{offset}")
-    column = Column("TEXT", with_gaps(rng, texts, WORDS))
+    column = Column("TEXT", with_gaps(rng, padded(rng, texts), WORDS))
     return _with_parts(
         rng, column, name, Date(WORDS, str(rng.choice(["1970-01-01", "1999-03-05"])), zone=zone)
     )
@@ -182,7 +187,7 @@ def dates_of_a_form(rng, n, name):
     texts = [moment.strftime(form) for moment in _moments(rng, n, *years)]
     if rng.random() < 0.5 and not form.startswith("%Y"):  # one digit for the first days
         texts = [text.lstrip("0") for text in texts]
-    column = Column("TEXT", with_gaps(rng, texts, WORDS))
+    column = Column("TEXT", with_gaps(rng, padded(rng, texts), WORDS))
     return _with_parts(rng, column, name, Date(WORDS, "1999-12-31", form))
 
 
@@ -239,7 +244,7 @@ def _with_parts(rng, column, name, reader):
 def clocks(rng, n, name):
     form = str(rng.choice(["%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S%p"]))
     texts = [moment.strftime(form) for moment in _moments(rng, n)]
-    column = Column("TEXT", with_gaps(rng, texts, WORDS))
+    column = Column("TEXT", with_gaps(rng, padded(rng, texts), WORDS))
     return column.add(name, Date(WORDS, form=form))
 
 
@@ -257,6 +262,7 @@ def levels(rng, n, name):
         'a "b"',
         "back\\slash",
         "über",
+        "u\u0308ber",
         "new\nline",
         "",
         "%",
