@@ -272,11 +272,12 @@ class TAOClustering(TreeClustering):
     *Equal rows* are merged into one row: weight 2 equals a repeated row bit by bit. A
     KeyboardInterrupt ends `fit` with a warning and keeps the best tree so far.
 
-    *Memory* besides X: the rows in the form of the node solver (4 bytes per value, 8 per non-zero
-    value of sparse X), as much again for the rows of the largest node (for sparse X a quarter per
-    thread), 8 bytes per row and cluster for distances, and about 150 bytes per row. For
-    200 000 x 50 values, and for sparse X of 50 000 x 20 000, the sum is less than three times the
-    size of X. With ``DirectForm(max_rows=...)`` all but the last refer to the sample.
+    *Memory* besides X: a copy of its rows in an order that depends only on their values, the rows
+    in the form of the node solver (4 bytes per value, 8 per non-zero value of sparse X), as much
+    again for the rows of the largest node (for sparse X a quarter per thread), 8 bytes per row and
+    cluster for distances, and about 150 bytes per row. For 200 000 x 50 values, and for sparse X of
+    50 000 x 20 000, the sum is less than four times the size of X. With
+    ``DirectForm(max_rows=...)`` all but the last refer to the sample.
 
     References
     ----------

@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.spaced(quick=3, slow=14)
+@pytest.mark.spaced(quick=3, slow=9)
 @parametrize_with_checks([TAOClustering(algorithm=DirectForm(n_init=1), depth=2, lambda_=1.0)])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():

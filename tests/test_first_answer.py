@@ -57,7 +57,7 @@ def first_answer(name, X, k):
         assert model.cost_increase_ <= 3 or any("costs" in sentence for sentence in told)
 
 
-@pytest.mark.spaced(quick=0, slow=4)
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.parametrize("name", BUNDLED)
 def test_first_answer_on_bundled_data(name):
     load, k = BUNDLED[name]

@@ -65,14 +65,14 @@ def check(make, rests_sparse=False, n_seeds=2):
                     check_leaves(model, form, some, least)
 
 
-@pytest.mark.spaced(quick=1, slow=2)
+@pytest.mark.spaced(quick=1, slow=1)
 @pytest.mark.parametrize("name", [*METHODS, "SpEx oblique"])
 def test_no_leaf_of_a_greedy_tree_is_smaller(name):
     method, options = METHODS[name.split()[0]], OPTIONS.get(name, {})
     check(lambda **least: method(4, **options, **least), name == "MixtureTree")
 
 
-@pytest.mark.spaced(quick=0, slow=3)
+@pytest.mark.spaced(quick=0, slow=2)
 @pytest.mark.filterwarnings("ignore:The tree has lost", "ignore:lambda_=", "ignore:The node solver")
 @pytest.mark.parametrize("name", TAO)
 def test_no_leaf_of_tao_is_smaller(name):

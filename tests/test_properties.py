@@ -54,7 +54,7 @@ def fit(model, X):
         return model.fit(X)
 
 
-@pytest.mark.spaced(quick=2, slow=7)
+@pytest.mark.spaced(quick=2, slow=5)
 @few
 @given(rows, n_clusters)
 def test_routing_parts_the_rows(method, X, k):
@@ -77,7 +77,7 @@ def test_routing_parts_the_rows(method, X, k):
         np.testing.assert_array_equal(left[is_clear], goes_left[is_clear])
 
 
-@pytest.mark.spaced(quick=2, slow=7)
+@pytest.mark.spaced(quick=2, slow=5)
 @few
 @given(rows, n_clusters)
 def test_no_tree_costs_more_than_its_single_leaf(method, X, k):

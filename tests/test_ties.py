@@ -42,7 +42,7 @@ def check_isolated(model, X, new):
     assert not (model.apply(new) == leaf).any()
 
 
-@pytest.mark.spaced(quick=7, slow=29)
+@pytest.mark.spaced(quick=7, slow=18)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", BUILDERS)
 def test_every_builder_isolates_a_far_row_by_its_column(name, seed):

@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta, timezone
 import numpy as np
 import pandas as pd
 
-from .readers import WHITE_SPACE, Reader, by_kind, exact_numbers
+from .readers import WHITE_SPACE, Reader, as_texts, by_kind, exact_numbers
 
 _DAY, _HOUR = 86_400, 3600  # seconds
 
@@ -97,11 +97,11 @@ class Date(Reader):
             return None if zone is None else reader.starting_at(column)
         if not all(isinstance(cell, str | time) for cell in column):
             return None
-        texts = pd.Series([str(cell).strip(WHITE_SPACE) for cell in column], dtype=object)
+        texts = as_texts(column).str.strip(WHITE_SPACE)
         for form, pattern in _CERTAIN.items():
             if len(texts) and texts.str.fullmatch(pattern).all():
-                offsets = {*map(_offset, texts)}
-                zone = _common_zone({"UTC" if o in ("Z", "+00:00") else o for o in offsets})
+                offsets = texts.str.extract(_OFFSET)[0].fillna("")
+                zone = _common_zone({*offsets.replace({"Z": "UTC", "+00:00": "UTC"})})
                 reader = cls(tuple(missing), form=form, zone=zone or "")
                 seconds = reader._seconds(column)
                 if np.isfinite(seconds).all():

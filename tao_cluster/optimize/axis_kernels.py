@@ -651,16 +651,14 @@ def _add(total, value, sign):
 
 @jit
 def _between(total, no_weight):
-    """Return |s|^2 / t of a cluster, 0 if it has no rows.
-
-    The last of the squares is that of the weight; they add the same to each between sum.
-    """
-    if total[WIDTH - 1] <= no_weight:
+    """Return |s|^2 / t of a cluster, 0 if it has no rows."""
+    t = WIDTH - 1  # the place of the weight
+    if total[t] <= no_weight:
         return 0.0
-    one, two, three, four = 0.0, 0.0, 0.0, 0.0  # in four chains of additions
-    for q in range(0, WIDTH, 4):
+    one, two, three, four = total[t - 3] ** 2, total[t - 2] ** 2, total[t - 1] ** 2, 0.0
+    for q in range(0, t - 3, 4):  # in four chains of additions
         one += total[q] ** 2
         two += total[q + 1] ** 2
         three += total[q + 2] ** 2
         four += total[q + 3] ** 2
-    return ((one + two) + (three + four)) / total[WIDTH - 1]
+    return ((one + two) + (three + four)) / total[t]

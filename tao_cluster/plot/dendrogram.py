@@ -57,8 +57,9 @@ def plot_nested(trees, *, levels=None, ax=None, title=None, image_shape=None, **
     image_shape : (height, width), optional
         Draw rows and tests as images; height * width is the number of features.
     **options
-        style, width, height, figsize and font_size, as for :func:`.tree.plot_tree`. On a screen,
-        the default width depends on the number of clusters, and the smallest text has 6.5 points.
+        style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_tree`. On a
+        screen, the default width depends on the number of clusters, and the smallest text has 6.5
+        points.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def plot_decision_path(tests, title, **options):
     tests : sequence of :class:`tao_cluster.explanations.PathTest`
     title : str
     **options
-        style, width, height, figsize and font_size, as for :func:`.tree.plot_tree`.
+        style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_tree`.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def plot_image_path(tests, title, row, image_shape, **options):
     row : float64 array or CSR matrix of shape (1, n_features)
     image_shape : (height, width)
     **options
-        style, width, height, figsize and font_size, as for :func:`.tree.plot_tree`.
+        style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_tree`.
 
     Returns
     -------

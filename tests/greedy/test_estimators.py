@@ -68,7 +68,7 @@ def run(estimator, check):
         check(estimator)
 
 
-@pytest.mark.spaced(quick=8, slow=33)
+@pytest.mark.spaced(quick=8, slow=20)
 @parametrize_with_checks([ExKMC()])
 def test_scikit_learn_conventions(estimator, check):
     run(estimator, check)
@@ -289,7 +289,7 @@ def strange():
     }
 
 
-@pytest.mark.spaced(quick=0, slow=20)
+@pytest.mark.spaced(quick=0, slow=12)
 @pytest.mark.parametrize("kind", list(strange()))
 @pytest.mark.parametrize(
     "name", rest_in_sweeps(METHODS, "IMM", "Kauri", "SpEx", "ExKCenter", "ExSingleLink")
@@ -366,7 +366,7 @@ MANY_LEAVES = {
 }
 
 
-@pytest.mark.spaced(quick=4, slow=24)
+@pytest.mark.spaced(quick=4, slow=14)
 @pytest.mark.parametrize("kind", tables_with_repeats())
 @pytest.mark.parametrize("name", {**METHODS, **MANY_LEAVES})
 def test_no_tree_keeps_a_split_whose_leaves_have_one_label(name, kind):

@@ -101,7 +101,7 @@ def routed(pipeline, X):
 # ---------------------------------------------------------------------------- numbers
 
 
-@pytest.mark.spaced(quick=0, slow=9)
+@pytest.mark.spaced(quick=0, slow=5)
 @pytest.mark.parametrize("name", SCALERS)
 @pytest.mark.parametrize("model", [axis_model(), axis_model(True), oblique_model()], ids=str)
 def test_the_raw_tree_routes_as_the_pipeline(wine, name, model):

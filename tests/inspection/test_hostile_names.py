@@ -182,7 +182,7 @@ def svg_of(figure):
     return [text for text in ET.fromstring(file.getvalue()).itertext() if text.strip()]  # noqa: S314
 
 
-@pytest.mark.spaced(quick=0, slow=4)
+@pytest.mark.spaced(quick=0, slow=2)
 def test_pictures(some_names):
     names = some_names
     y = np.where(ROWS[:, 0] > 4, "yes", "no")
@@ -210,7 +210,7 @@ class Labelled:
         return TREE.apply(X)
 
 
-@pytest.mark.spaced(quick=0, slow=8)
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize("attribute", ["classes_", "cluster_names_"])
 def test_labels(some_names, attribute):
     names = some_names
@@ -306,7 +306,7 @@ def test_no_names_are_made_of_features_that_nothing_shows():
     assert terms == ["x1", "x0", "x0"]
 
 
-@pytest.mark.spaced(quick=0, slow=4)
+@pytest.mark.spaced(quick=0, slow=2)
 def test_labels_of_curves(some_names):
     """In the legend of several models, as they are but for what no picture can show."""
     ax = plot_tradeoff(models(), labels=some_names)

@@ -110,7 +110,7 @@ def values_by_hand(table, names):
     return np.column_stack(columns)
 
 
-@pytest.mark.spaced(quick=0, slow=8)
+@pytest.mark.spaced(quick=0, slow=5)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("threshold", [0.0, 1.0], ids=["dense", "sparse"])
 def test_mixed_tables(way, threshold):
@@ -223,7 +223,7 @@ def sql_labels(model, rows, **options):
     return [row[-1] for row in rows]
 
 
-@pytest.mark.spaced(quick=0, slow=8)
+@pytest.mark.spaced(quick=0, slow=5)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("table_name", [None, "points"])
 def test_sql_reads_the_raw_table(way, table_name):

@@ -75,7 +75,7 @@ def test_columns_that_a_pipeline_leaves_out_have_names_too():
     np.testing.assert_array_equal(found["cluster_2"], pipeline.predict(table))
 
 
-@pytest.mark.spaced(quick=4, slow=12)
+@pytest.mark.spaced(quick=4, slow=8)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("kind", ["plain", "standardised", "pipeline", "grid"])
 def test_thresholds_are_short_and_rows_at_them_have_their_cluster(kind, seed):

@@ -41,7 +41,7 @@ def test_each_encoder_on_one_table(way):
     check(pipeline, random_table(6, levels="axyz"))
 
 
-@pytest.mark.spaced(quick=0, slow=10)
+@pytest.mark.spaced(quick=0, slow=6)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(2))

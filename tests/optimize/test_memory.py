@@ -15,7 +15,7 @@ from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 DIRECT, TWO_THREADS, PENALTY = 320, 340, 330
 # What the docstring of TAOClustering says of 200 000 x 50 and of sparse 50 000 x 20 000, the free
 # clustering included.
-TIMES_X = 3
+TIMES_X = 4
 SHORT = PenaltyMethod(n_mu_steps=6, tao_iter=2, init_tao_iter=2)
 
 

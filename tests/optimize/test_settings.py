@@ -48,7 +48,7 @@ def X():
     return np.repeat(rays, 40, axis=0) + 0.3 * rng.normal(size=(120, 4))
 
 
-@pytest.mark.spaced(quick=2, slow=23)
+@pytest.mark.spaced(quick=2, slow=12)
 @pytest.mark.parametrize(("objective", "penalty", "split", "node_solver", "form"), COMBINATIONS)
 def test_combination(X, objective, penalty, split, node_solver, form):
     algorithm = replace(SHORT, penalty=penalty, node_solver=node_solver, refine=False)
@@ -151,7 +151,7 @@ def test_bad_settings_of_the_penalty_method(value):
         PenaltyMethod(**value)
 
 
-@pytest.mark.spaced(quick=0, slow=7)
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("algorithm", ["direct", SHORT])

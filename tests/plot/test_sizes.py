@@ -165,7 +165,7 @@ def test_sums_on_paper_have_all_their_terms_with_weights(standardize, size):
         assert np.any(np.isclose(numbers, weight, rtol=0.06)), (X.columns[j], weight, shown)
 
 
-@pytest.mark.spaced(quick=0, slow=7)
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [*SLOW, *rest_in_sweeps(SWEEP)])
 def test_trees_can_be_read_at_the_size_of_their_target(pictures, name, target):

@@ -52,7 +52,7 @@ def check(database, columns, seed, n_trees):
         assert database.labels(tree, names) == tree.predict(X).tolist()
 
 
-@pytest.mark.spaced(quick=3, slow=13)
+@pytest.mark.spaced(quick=3, slow=8)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW)])
 def test_columns_of_one_kind(database, kind, seed):
