@@ -4,7 +4,7 @@ import itertools
 import math
 import re
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 
 import numpy as np
 import pandas as pd
@@ -212,11 +212,12 @@ class Date(Reader):
         if self.form in COUNTED:
             unit, zero = COUNTED[self.form]
             return np.floor(exact_numbers(cells) * unit + zero)
-        # The number 20240131 is 20240131.0 in a column with missing values.
+        # Texts of offsets with seconds are not read. The number 20240131 is 20240131.0 beside gaps.
+        cells = cells.map(lambda cell: cell.astimezone(UTC) if _has_zone(cell) else cell)
         texts = as_texts(cells).str.strip(WHITE_SPACE).str.removesuffix(".0")
-        is_iso = cells.map(lambda cell: self.form is None or isinstance(cell, date)).astype(bool)
-        has_offset = texts.str.extract(_OFFSET)[0].notna()
-        iso = texts[is_iso & (has_offset == bool(self.zone))]
+        is_iso = np.array([self.form is None or isinstance(cell, date) for cell in cells], bool)
+        iso = texts[is_iso]
+        iso = iso[iso.str.extract(_OFFSET)[0].notna() == bool(self.zone)]
         parts = [
             pd.to_datetime(iso, format="ISO8601", errors="coerce", utc=True),
             pd.to_datetime(texts[~is_iso], format=self.form, errors="coerce", utc=True),
@@ -326,6 +327,10 @@ def is_dates(column):
         return is_plain or isinstance(dtype, pd.DatetimeTZDtype)
     filled = column.dropna()
     return len(filled) > 0 and all(isinstance(cell, date) for cell in filled)
+
+
+def _has_zone(cell):
+    return isinstance(cell, datetime) and cell.tzinfo is not None
 
 
 def _common_zone(zones):

@@ -299,8 +299,9 @@ def _far_from_others(cells, numbers):
         return ""
     kinds = cells.kinds.iloc[pd.unique(cells.codes[found])]
     examples = [_plain(cell) for cell in kinds.head(3)]
+    n = found.sum()
     return (
-        f"column {cells.name!r} has {found.sum()} values far from all others"
+        f"column {cells.name!r} has {n} value{'s' * (n > 1)} far from all others"
         f"{':' if len(kinds) <= 3 else ', such as'} {', '.join(map(str, examples))}; if they mean "
         f'a missing value, write "missing": {json.dumps(examples, ensure_ascii=False)} into its '
         "entry of the schema; if they are outliers, use objective=Trimmed()"

@@ -188,7 +188,7 @@ def test_dates_that_mean_no_date_warn_and_the_remedy_works(code, typed):
     column = [datetime.date.fromisoformat(text) for text in texts] if typed else texts
     table = pd.DataFrame({"until": pd.Series(column, dtype=object), "x": numbers()})
     with pytest.warns(
-        UserWarning, match=rf"^Column 'until' has \d+ values far from all others: {code};"
+        UserWarning, match=rf"^Column 'until' has \d+ values? far from all others: {code};"
     ):
         table_pipeline(table)
     with warnings.catch_warnings():
