@@ -507,7 +507,7 @@ def _detected(path, reading, known, notes):
         is_known = bool(known.keys() & {*map(str.strip, cells[0])})
         header = is_known or _has_header(head, numbers)
         if header is None:
-            text = f"does the first line of {start} name the columns?"
+            text = f"does the first line ({start.partition(' / ')[0]}) name the columns?"
             raise _question(text, [{"header": True}, {"header": False}])
         if not header:
             notes.append("no header was found, so columns are x0, x1, ...; see --header.")

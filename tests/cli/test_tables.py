@@ -100,7 +100,10 @@ def test_header_of_years_and_a_missing_header(tmp_path, monkeypatch, capsys):
     table = pd.DataFrame(X, columns=[2000, 2001, 2002, 2003])
     table.insert(0, "country", [f"land {i}" for i in range(40)])
     table.to_csv("years.csv", index=False)
-    assert main(["fit", "years.csv", "-k", "2", "--id", "country", "--lambda", "5"]) == 0
+    command = ["fit", "years.csv", "-k", "2", "--id", "country", "--lambda", "5"]
+    assert main(command) == 2
+    assert '"header": true' in capsys.readouterr().err
+    assert main([*command, "--header"]) == 0
     labels = pd.read_csv("years_tree/labels.csv")
     assert labels["country"].tolist() == table["country"].tolist()
     assert "no header" not in capsys.readouterr().err
