@@ -1,6 +1,8 @@
 """From a messy file to SQL: everything that reads a row gives it the same cluster."""
 
 import contextlib
+import operator
+import re
 import warnings
 
 import numpy as np
@@ -13,10 +15,12 @@ from numeric_tables import seeds
 from tao_cluster import Schema, load, read_table, save, table_pipeline
 from tao_cluster.cli import main
 from tao_cluster.columns import raw_view
+from tao_cluster.columns.dates import Date
 from tao_cluster.columns.readers import Level, Number
 from tao_cluster.export import to_onnx, to_query, to_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 TYPES = {"f": "DOUBLE PRECISION", "i": "BIGINT", "b": "BOOLEAN"}
 
 
@@ -80,9 +84,10 @@ def check_files(seed, new, kept, pipeline, folder):
 
 
 def check_rules(old, new, pipeline):
-    """There is one rule per leaf, and queries of pandas select the rows of each cluster."""
+    """Printed rules and queries of pandas select the rows of each cluster."""
     np.testing.assert_array_equal(pipeline[-1].labels_, pipeline.predict(old))
     assert len(to_rules(pipeline)) == pipeline[-1].tree_.n_leaves
+    np.testing.assert_array_equal(labels_by_rules(old, pipeline), pipeline.predict(old))
     readers = pipeline.schema_.readers
     tested = raw_view(pipeline).tested_columns
     if any(not isinstance(readers[name], Level | Number) for name in tested):
@@ -94,6 +99,58 @@ def check_rules(old, new, pipeline):
         labels = pipeline.predict(table)
         for k, query in queries.items():
             np.testing.assert_array_equal(table.query(query).index, np.flatnonzero(labels == k))
+
+
+def labels_by_rules(table, pipeline):
+    """Return the cluster of each row by the printed rules; it meets exactly one of them."""
+    view, features = raw_view(pipeline), {}
+    for name, values in zip(view.feature_names_in_, view.numbers(table).T, strict=True):
+        reader = getattr(name, "reader", None)
+        unit, part = getattr(reader, "unit", ""), getattr(reader, "part", None) or " "
+        texts = [name, f"{name} ({unit})", name.removesuffix(part) + unit]
+        features |= dict.fromkeys([*texts, f"[{name}]"], (name, values))  # a level in a sum
+    labels, n_met = np.full(len(table), -1), np.zeros(len(table), int)
+    for rule in to_rules(pipeline):
+        premise, cluster = re.fullmatch(r"if (.*) then cluster (\d+) \(.*", rule).groups()
+        met = np.ones(len(table), bool)
+        for condition in premise.split(" and "):
+            met &= holds(condition, features)
+        labels[met] = int(cluster)
+        n_met += met
+    assert (n_met == 1).all()
+    return labels
+
+
+def holds(condition, features):
+    """Return for which rows a printed condition holds."""
+    name = condition.replace(" is not ", " is ", 1)
+    if name in features:  # a level
+        return (features[name][1] == 1) == (name == condition)
+    low, low_sign, total, sign, limit = re.fullmatch(
+        r"(?:(-?\d\S*(?: \d\S+)?) (<=?) )?(.*) ([<>]=?) (.*)", condition
+    ).groups()
+    if total in features:
+        name, values = features[total]
+        reader = getattr(name, "reader", None)
+    else:  # a weighted sum
+        reader, values, terms = None, 0.0, re.split(r" (?=[+-] )", total)
+        for term in terms:
+            sign_of_term, weight, of_name = re.fullmatch(
+                r"([+-]? ?)(?:([\d.e+-]+)\*)?(.*)", term
+            ).groups()
+            weight = float(weight or 1) * (-1 if "-" in sign_of_term else 1)
+            values = values + weight * features[of_name][1]
+    found = COMPARISONS[sign](values, number_of(limit, reader))
+    return found & COMPARISONS[low_sign](number_of(low, reader), values) if low else found
+
+
+def number_of(text, reader):
+    """Return a printed number; for a date, in the unit of its column, and for a time in hours."""
+    if not isinstance(reader, Date) or reader.part is not None:
+        return float(text)
+    if reader.is_time:
+        return pd.Timedelta(text if text.count(":") == 2 else f"{text}:00") / pd.Timedelta("1h")
+    return (pd.Timestamp(text) - pd.Timestamp(reader.first)) / pd.Timedelta("1D")
 
 
 def check_onnx(old, pipeline):
