@@ -299,7 +299,7 @@ def _far_from_others(cells, numbers):
         return ""
     kinds = cells.kinds.iloc[pd.unique(cells.codes[found])]
     examples = [_plain(cell) for cell in kinds.head(3)]
-    n = found.sum()
+    n = int(found.sum())
     return (
         f"column {cells.name!r} has {n} value{'s' * (n > 1)} far from all others"
         f"{':' if len(kinds) <= 3 else ', such as'} {', '.join(map(str, examples))}; if they mean "
