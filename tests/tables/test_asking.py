@@ -180,7 +180,7 @@ def test_the_careful_answers_are_printed_and_never_wrong(made):
     assert all(isinstance(readers[name], Level) for name in wrong), wrong
 
 
-@pytest.mark.slow
+@pytest.mark.spaced(quick=0, slow=31)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("made", [(name, 0) for name in NAMES], indirect=True, ids=NAMES)
 def test_the_command_line_asks_the_same(made, tmp_path, capsys, monkeypatch):

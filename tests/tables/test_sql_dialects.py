@@ -152,7 +152,7 @@ def test_readers_use_the_functions_of_the_dialect(reader, words):
         assert all(part in text for part in parts), text
 
 
-@pytest.mark.spaced(quick=30, slow=40)
+@pytest.mark.spaced(quick=10, slow=24)
 @pytest.mark.parametrize("family", TESTED)
 @pytest.mark.parametrize("part", [None, "month", "weekday", "hour"])
 @pytest.mark.parametrize("zone", ["", "UTC", "-05:30", "Europe/Berlin"])
