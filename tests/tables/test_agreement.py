@@ -126,6 +126,11 @@ def holds(condition, features):
     name = condition.replace(" is not ", " is ", 1)
     if name in features:  # a level
         return (features[name][1] == 1) == (name == condition)
+    levels = re.fullmatch(r"(.*?) (not )?in \{(.*)\}", condition)
+    if levels:
+        column, is_not, listed = levels.groups()
+        of_levels = [features[f"{column} is {level}"][1] for level in listed.split(", ")]
+        return np.any(np.array(of_levels) == 1, axis=0) != bool(is_not)
     low, low_sign, total, sign, limit = re.fullmatch(
         r"(?:(-?\d\S*(?: \d\S+)?) (<=?) )?(.*) ([<>]=?) (.*)", condition
     ).groups()
