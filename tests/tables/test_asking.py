@@ -203,3 +203,24 @@ def test_the_command_line_asks_the_same(made, tmp_path, capsys, monkeypatch):
     labels = pd.read_csv(tmp_path / "labels.csv")["cluster"]
     np.testing.assert_array_equal(labels, pipeline.predict(table))
     assert main([*command[:8], "--force", "--yes"]) == 0
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["2024010{}T140500", "{}.12.", "2024-12{}", "1{}h05", "2024-W3{}", "2024-01-0{}T10:00+0100"],
+)
+def test_what_may_be_a_date_is_asked_about(form):
+    table = pd.DataFrame(
+        {"x": np.arange(60.0), "when": [form.format(1 + i % 9) for i in range(60)]}
+    )
+    with pytest.raises(OpenQuestionsError, match="column 'when'"):
+        table_pipeline(table, 2)
+
+
+def test_an_offset_in_a_later_table_raises_if_the_fit_had_none():
+    days = pd.date_range("2024-01-01", periods=60, freq="7h").strftime("%Y-%m-%dT%H:%M:%S")
+    table = pd.DataFrame({"when": days})
+    pipeline = table_pipeline(table, 2, random_state=0).fit(table)
+    for offset in ("Z", "+01", "+0100", "+01:00"):
+        with pytest.raises(ValueError, match="without a time zone"):
+            pipeline.predict(pd.DataFrame({"when": days + offset}))
