@@ -276,7 +276,7 @@ class TAOClustering(TreeClustering):
     in the form of the node solver (4 bytes per value, 8 per non-zero value of sparse X), as much
     again for the rows of the largest node (for sparse X a quarter per thread), 8 bytes per row and
     cluster for distances, and about 150 bytes per row. For 200 000 x 50 values, and for sparse X of
-    50 000 x 20 000, this is less than four times X. ``DirectForm(max_rows=...)`` samples the rows.
+    50 000 x 20 000, this is less than four times X; of a sample (``DirectForm.max_rows``), less.
 
     References
     ----------

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -21,7 +20,7 @@ from ._utils.frames import (
 )
 from ._utils.warnings import listed, numpy_errors, warn
 from .columns.dates import PARTS
-from .columns.decide import Options, decide
+from .columns.decide import Options, decide, with_careful_answer
 from .columns.names import level_name
 from .columns.readers import Level
 from .columns.schema import (
@@ -465,10 +464,8 @@ def _decisions(df, options, doubts):
     if questions and doubts == "ask":
         raise OpenQuestionsError([*questions.values()])
     if questions:
-        columns = {question.where: question.careful for question in questions.values()}
-        careful = Schema.from_dict({"columns": columns, "missing": list(options.na_values)})
-        for j in questions:
-            decisions[j] = decide(df.iloc[:, j], names[j], replace(options, schema=careful))
+        for j, question in questions.items():
+            decisions[j] = with_careful_answer(df.iloc[:, j], question, options)
         lines = [f"column {q.where!r}: {q.text} {q.line(q.careful)}" for q in questions.values()]
         warn("Taken as the most careful answers: " + "; ".join(lines), DecisionWarning)
     return decisions

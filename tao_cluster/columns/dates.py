@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 import numpy as np
 import pandas as pd
 
-from .readers import WHITE_SPACE, Reader, as_texts, by_kind, exact_numbers
+from .readers import Reader, by_kind, exact_numbers, stripped_texts
 
 _DAY, _HOUR = 86_400, 3600  # seconds
 
@@ -97,7 +97,7 @@ class Date(Reader):
             return None if zone is None else reader.starting_at(column)
         if not all(isinstance(cell, str | time) for cell in column):
             return None
-        texts = as_texts(column).str.strip(WHITE_SPACE)
+        texts = stripped_texts(column)
         for form, pattern in _CERTAIN.items():
             if len(texts) and texts.str.fullmatch(pattern).all():
                 offsets = texts.str.extract(_OFFSET)[0].fillna("")
@@ -200,7 +200,7 @@ class Date(Reader):
         They count in UTC if there is a zone. Cells with an offset are then the only readable ones,
         and otherwise cells without one.
         """
-        if not is_dates(cells) or cells.dtype == object:
+        if cells.dtype == object or not is_dates(cells):
             return by_kind(cells, self._of_cells)
         has_zone = isinstance(cells.dtype, pd.DatetimeTZDtype)
         if has_zone != bool(self.zone):
@@ -214,7 +214,7 @@ class Date(Reader):
             return np.floor(exact_numbers(cells) * unit + zero)
         # Texts of offsets with seconds are not read. The number 20240131 is 20240131.0 beside gaps.
         cells = cells.map(lambda cell: cell.astimezone(UTC) if _has_zone(cell) else cell)
-        texts = as_texts(cells).str.strip(WHITE_SPACE).str.removesuffix(".0")
+        texts = stripped_texts(cells).str.removesuffix(".0")
         is_iso = np.array([self.form is None or isinstance(cell, date) for cell in cells], bool)
         iso = texts[is_iso]
         iso = iso[iso.str.extract(_OFFSET)[0].notna() == bool(self.zone)]

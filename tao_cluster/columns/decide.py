@@ -14,13 +14,13 @@ from pandas.api.types import infer_dtype, is_numeric_dtype
 
 from .dates import Date, Duration, forms_of, is_dates, possible_forms
 from .readers import (
-    WHITE_SPACE,
     Level,
     Number,
     Reader,
     Written,
     as_texts,
     doubtful_number,
+    stripped_texts,
     units_of,
 )
 from .schema import Decision, Question, Schema
@@ -164,6 +164,13 @@ def decide(column, name, options):  # noqa: PLR0911, one per reason
         return replace(found, done=f"{found.done}, one more for missing values")
     flag = ", and an indicator" if options.missing == "indicator" else ""
     return replace(found, done=f"{found.done}, median where missing{flag}")
+
+
+def with_careful_answer(column, question, options):
+    """Return the Decision about a column after the most careful answer to its question."""
+    columns = {question.where: question.careful}
+    schema = Schema.from_dict({"columns": columns, "missing": list(options.na_values)})
+    return decide(column, question.where, replace(options, schema=schema))
 
 
 def _of_schema(given, cells, options):
@@ -352,8 +359,8 @@ def _strings(cells, options):  # noqa: PLR0911, one per kind
         why = "; ".join(filter(None, [f"in {date.zone}" if date.zone else "", doubt]))
         kind = "time" if date.is_time else "date"
         return {"kind": kind, "done": date.unit, "readers": readers, "why": why, "doubt": doubt}
-    first = _texts(cells.kinds.iloc[some])
-    texts = _texts(cells.kinds) if Written.from_cells(first) else first
+    first = stripped_texts(cells.kinds.iloc[some])
+    texts = stripped_texts(cells.kinds) if Written.from_cells(first) else first
     written = Written.from_cells(texts, cells.words)
     if written:
         entries = _entries_of_numbers(written, texts)
@@ -365,10 +372,10 @@ def _strings(cells, options):  # noqa: PLR0911, one per kind
         if not _is_called_name(cells.name):
             return _codes_or_numbers(cells, options)
     elif cells.share(first.map(_is_like_date), some) >= _MOSTLY:
-        forms = filter(_is_date_form, possible_forms(_texts(cells.kinds)))
+        forms = filter(_is_date_form, possible_forms(stripped_texts(cells.kinds)))
         return _with_odd_cells(cells, "date", [*map(_date_entry, forms)], options)
     elif cells.share(units_of(first).notna(), some) >= _MOSTLY:
-        texts = _texts(cells.kinds)
+        texts = stripped_texts(cells.kinds)
         units = units_of(texts)
         counts = pd.Series(np.bincount(cells.codes), texts.index)
         usual = texts[units == counts.groupby(units).sum().idxmax()]
@@ -383,12 +390,6 @@ def _strings(cells, options):  # noqa: PLR0911, one per kind
     if is_name and not cells.is_forced:
         return {"kind": "name", "why": f"{n_levels} different strings in {n_rows} rows"}
     return _category(cells, options)
-
-
-def _texts(kinds):
-    """Return cells as strings without white space around them: Series of objects."""
-    texts = [str(cell).strip(WHITE_SPACE) for cell in kinds]
-    return pd.Series(texts, kinds.index, dtype=object)
 
 
 def _is_like_date(text):
@@ -438,7 +439,7 @@ def _with_odd_cells(cells, kind, entries, options, *, is_sure=True):
     is_sure : bool
         Whether most cells certainly are of this kind if there is only one entry.
     """
-    texts, answers, shares = _texts(cells.kinds), [], []
+    texts, answers, shares = stripped_texts(cells.kinds), [], []
     example = texts.iloc[0]
     for entry in entries:
         (reader,) = Schema.from_dict({"columns": {cells.name: entry}}).readers.values()

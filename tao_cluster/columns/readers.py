@@ -176,6 +176,11 @@ def as_texts(cells):
     return pd.Series(map(str, cells), cells.index, dtype=object, name=cells.name)
 
 
+def stripped_texts(cells):
+    """Return the cells of a Series as strings without white space around them; see `as_texts`."""
+    return pd.Series([str(cell).strip(WHITE_SPACE) for cell in cells], cells.index, dtype=object)
+
+
 def by_kind(cells, numbers_of):
     """Return numbers_of(cells), computed once for each kind of cell: float64 array."""
     codes, kinds = pd.factorize(cells)

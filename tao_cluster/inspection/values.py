@@ -1,7 +1,7 @@
 """Values of the columns of any table, and their means in groups of rows."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._utils.frames import are_default, as_pandas, display_names
 from .._utils.matrices import FLOATS, check_rows, checked_array
-from ..columns.decide import Options, decide
+from ..columns.decide import Options, decide, with_careful_answer
 from ..columns.names import Indicator, Numbered, Numeric, check_feature_names, printable
 from ..columns.readers import Level, Number, Reader
 from ..columns.schema import NA_VALUES, Schema
@@ -299,6 +299,5 @@ def _reader_of(column, name):
         return Number()
     found = decide(column, name, _OPTIONS)
     if found.question:
-        answer = Schema.from_dict({"columns": {name: found.question.careful}})
-        found = decide(column, name, replace(_OPTIONS, schema=answer))
+        found = with_careful_answer(column, found.question, _OPTIONS)
     return next(iter(found.readers), None)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, RobustScale
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering
 
-_COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
+COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 
 # Columns by name: the resolution of their values, and where and how far they lie.
 RESOLUTIONS = {
@@ -82,12 +82,15 @@ def holds(condition, table):
     match = re.fullmatch(r"(?:(\S+) (<=?) )?(.*?) (<=|<|>=|>) (\S+)", condition)
     low, sign, total, compare, limit = match.groups()
     values = eval(total, {name: table[name].to_numpy(float) for name in table})  # noqa: S307
-    found = _COMPARISONS[compare](values, float(limit))
-    return found & (_COMPARISONS[sign](float(low), values) if low else True)
+    found = COMPARISONS[compare](values, float(limit))
+    return found & (COMPARISONS[sign](float(low), values) if low else True)
 
 
-def read_rules(rules, table):
-    """Return the cluster of each row by printed rules; every row meets exactly one of them."""
+def read_rules(rules, table, holds=holds):
+    """Return the cluster of each row by printed rules; every row meets exactly one of them.
+
+    `holds` says for a condition and the table for which rows the condition holds.
+    """
     labels, times = np.full(len(table), -1), np.zeros(len(table), int)
     for rule in rules:
         premise, cluster = re.fullmatch(r"(?:if )?(.*) then cluster (\d+).*", rule).groups()

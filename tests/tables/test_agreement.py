@@ -1,7 +1,6 @@
 """From a messy file to SQL: everything that reads a row gives it the same cluster."""
 
 import contextlib
-import operator
 import re
 import warnings
 
@@ -10,7 +9,7 @@ import pandas as pd
 import pytest
 from databases import databases  # noqa: F401
 from messy_files import file_of, random_cells
-from numeric_tables import seeds
+from numeric_tables import COMPARISONS, read_rules, seeds
 
 from tao_cluster import Schema, load, read_table, save, table_pipeline
 from tao_cluster.cli import main
@@ -20,7 +19,6 @@ from tao_cluster.columns.readers import Level, Number
 from tao_cluster.export import to_onnx, to_query, to_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 TYPES = {"f": "DOUBLE PRECISION", "i": "BIGINT", "b": "BOOLEAN"}
 
 
@@ -102,23 +100,14 @@ def check_rules(old, new, pipeline):
 
 
 def labels_by_rules(table, pipeline):
-    """Return the cluster of each row by the printed rules; it meets exactly one of them."""
+    """Return the cluster of each row by the rules that are printed in raw columns."""
     view, features = raw_view(pipeline), {}
     for name, values in zip(view.feature_names_in_, view.numbers(table).T, strict=True):
         reader = getattr(name, "reader", None)
         unit, part = getattr(reader, "unit", ""), getattr(reader, "part", None) or " "
         texts = [name, f"{name} ({unit})", name.removesuffix(part) + unit]
         features |= dict.fromkeys([*texts, f"[{name}]"], (name, values))  # a level in a sum
-    labels, n_met = np.full(len(table), -1), np.zeros(len(table), int)
-    for rule in to_rules(pipeline):
-        premise, cluster = re.fullmatch(r"if (.*) then cluster (\d+) \(.*", rule).groups()
-        met = np.ones(len(table), bool)
-        for condition in premise.split(" and "):
-            met &= holds(condition, features)
-        labels[met] = int(cluster)
-        n_met += met
-    assert (n_met == 1).all()
-    return labels
+    return read_rules(to_rules(pipeline), table, lambda condition, _: holds(condition, features))
 
 
 def holds(condition, features):
@@ -134,19 +123,19 @@ def holds(condition, features):
     low, low_sign, total, sign, limit = re.fullmatch(
         r"(?:(-?\d\S*(?: \d\S+)?) (<=?) )?(.*) ([<>]=?) (.*)", condition
     ).groups()
-    if total in features:
-        name, values = features[total]
-        reader = getattr(name, "reader", None)
-    else:  # a weighted sum
-        reader, values, terms = None, 0.0, re.split(r" (?=[+-] )", total)
-        for term in terms:
-            sign_of_term, weight, of_name = re.fullmatch(
-                r"([+-]? ?)(?:([\d.e+-]+)\*)?(.*)", term
-            ).groups()
-            weight = float(weight or 1) * (-1 if "-" in sign_of_term else 1)
-            values = values + weight * features[of_name][1]
+    name, values = features.get(total) or (total, weighted_sum(total, features))
+    reader = getattr(name, "reader", None)
     found = COMPARISONS[sign](values, number_of(limit, reader))
     return found & COMPARISONS[low_sign](number_of(low, reader), values) if low else found
+
+
+def weighted_sum(text, features):
+    """Return the values of a printed sum such as -0.5*age + income."""
+    values = 0.0
+    for term in re.split(r" (?=[+-] )", text):
+        sign, weight, name = re.fullmatch(r"([+-]? ?)(?:([\d.e+-]+)\*)?(.*)", term).groups()
+        values = values + float(weight or 1) * (-1 if "-" in sign else 1) * features[name][1]
+    return values
 
 
 def number_of(text, reader):
