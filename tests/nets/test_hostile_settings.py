@@ -268,42 +268,6 @@ def test_a_method_sets_back_the_users_settings():
         assert (np.geterr(), sklearn.get_config()) == kept
 
 
-UNKNOWN = {"NaN": (np.nan, "NaN"), "infinity": (-np.inf, "infinity")}
-ON_ROWS = {
-    "predict": AXIS.predict,
-    "transform": AXIS.transform,
-    "score": AXIS.score,
-    "describe": lambda rows: describe(AXIS, rows),
-    "nearest_change": lambda rows: nearest_change(AXIS, rows.iloc[[4]], 0),
-    "refit": lambda rows: refit(AXIS, rows, verbose=0),
-    "monitor": lambda rows: monitor(AXIS, X, rows),
-    "nested": lambda rows: nested(AXIS, rows),
-    "compare": lambda rows: compare(rows.to_numpy(), 3, ["imm"]),
-    "stability": lambda rows: stability(IMM(3), rows, n=2),
-    "n_clusters": lambda rows: choose_n_clusters(rows.to_numpy(), [2, 3]),
-    "blocks": lambda rows: outofcore.fit(TAOClustering(3), [rows.to_numpy()]),
-    "measures": lambda rows: measures.weighted_average_depth(AXIS, rows),
-    "embedding": lambda rows: IMM(3).fit(X, embedding=rows),
-    "reference": lambda rows: IMM(3, reference=rows.to_numpy()[3:6]).fit(X),
-    "voronoi_tree": lambda rows: voronoi_tree(rows.to_numpy()[3:6]),
-    "weights": lambda rows: IMM(3).fit(X, sample_weight=np.abs(rows["a"])),
-    **{
-        f"fit {name}": lambda rows, cls=cls: cls(3, random_state=0).fit(rows)
-        for name, cls in ESTIMATORS.items()
-    },
-}
-
-
-@pytest.mark.parametrize("name", ON_ROWS)
-@pytest.mark.parametrize("fault", UNKNOWN)
-def test_rows_without_numbers_are_named_also_if_all_are_assumed_finite(name, fault):
-    value, word = UNKNOWN[fault]
-    rows = X.copy()
-    rows.iloc[4, 0] = value
-    with sklearn.config_context(assume_finite=True), pytest.raises(ValueError, match=word):
-        ON_ROWS[name](rows)
-
-
 # ---------------------------------------------------------------- ways to load the packages
 
 
