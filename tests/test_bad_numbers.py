@@ -464,6 +464,8 @@ def test_a_name_twice_is_told_before_the_fit(estimator):
         estimator().fit(table)
     with refused("several columns of the name 'a'"):
         estimator().fit(pd.DataFrame(ROWS, columns=list("abc"))).predict(table)
+    with refused("embedding has several columns of the name 'a'"):
+        estimator().fit(ROWS, embedding=table)
 
 
 # ---------------------------------------------------------------- parameters
