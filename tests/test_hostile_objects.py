@@ -255,6 +255,12 @@ def test_a_model_that_was_moved_finds_columns_by_name(fitted, capsys):
     assert "there is no column 'c', which the model uses" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_a_column_is_used_once(fitted, capsys):
+    assert main(["fit", str(fitted / "rows.csv"), "-k", "3", "--columns", "a,b,a"]) != 0
+    assert "columns names 'a' more than once" in capsys.readouterr().err
+
+
 @pytest.mark.spaced(quick=1)
 @pytest.mark.parametrize("name", ["x" * 300, "nul\0"])
 def test_a_folder_that_cannot_be_made_is_told_before_the_fit(fitted, capsys, name):
