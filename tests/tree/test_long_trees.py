@@ -133,7 +133,7 @@ def oblique_chain(n_tests):
 @pytest.mark.parametrize(
     ("write", "module", "part"),
     [
-        (to_rules, "text", "sum_bounds_text"),
+        (to_rules, "text", "bounds_text"),
         (to_sql, "sql._Writer", "condition"),
     ],
 )
