@@ -327,7 +327,11 @@ class RawView(Facade):
 
     def _encoded(self, table):
         """Return the columns that the model was fitted to, from the result of `_table`."""
-        return transformed(self.steps[1 if self._reader else 0 :], table)
+        _, known, encoded = getattr(self._reader, "_known", None) or (None, None, None)
+        if known is None or known is not table:
+            return transformed(self.steps[1 if self._reader else 0 :], table)
+        encoded += [] if encoded else [transformed(self.steps[1:], table)]
+        return encoded[0]
 
     @cached_property
     def _reader(self):

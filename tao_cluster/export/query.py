@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ..columns.dates import Date, first_second
+from ..columns.dates import PARTS_OF_PANDAS, Date, first_second
 from ..columns.names import Indicator, Numeric, levels_of
 from ..columns.readers import Level, Number
 from ..columns.view import named
@@ -18,7 +18,6 @@ from .sql import column_of, union_of_levels
 from .text import premises_of
 
 _DAY = 86_400
-_PARTS = {"month": "month", "weekday": "day_of_week", "hour": "hour"}
 
 
 def to_query(model, feature_names=None, *, names=True):
@@ -131,7 +130,7 @@ class _Writer:
         """Return the expression of a raw cell; codes for missing values become missing."""
         column, reader = _quoted(column_of(name)), getattr(name, "reader", None)
         if isinstance(reader, Date) and reader.is_typed:
-            return column if reader.part is None else f"{column}.dt.{_PARTS[reader.part]}"
+            return column if reader.part is None else f"{column}.dt.{PARTS_OF_PANDAS[reader.part]}"
         if not (reader is None or isinstance(reader, Number | Level)):
             raise ValueError(
                 f"to_query needs columns of numbers, dates and categories, but the pipeline reads "

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
-from export_cases import AWKWARD, every_case, iris, oblique
+from export_cases import every_case, iris, oblique
 from matplotlib.text import Text
 from sklearn.datasets import load_iris
 
@@ -303,13 +303,6 @@ def test_names_of_fit_are_the_default():
     assert (
         report(model, feature_names=list("abcd"))["summary"]["used_features"][0]["name"] in "abcd"
     )
-
-
-@pytest.mark.parametrize("export", [to_text, to_rules, to_dataframe, to_dot, report])
-def test_awkward_and_repeated_names_are_shown_as_they_are(export):
-    tree, _ = oblique()
-    assert export(tree, feature_names=AWKWARD[: tree.n_features]) is not None
-    assert export(tree, feature_names=["a"] * tree.n_features) is not None
 
 
 @pytest.mark.parametrize("export", [to_text, to_rules, to_dataframe, to_dot, to_sql, report])
