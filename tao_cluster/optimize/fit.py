@@ -12,8 +12,6 @@ The modules :mod:`.oblique` and :mod:`.axis` have the same functions, which find
 - ``per_size(fit, sizes)`` yields the trees of `tao_path`.
 """
 
-import itertools
-from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -24,8 +22,6 @@ from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted
 from .._utils.warnings import InterruptedWarning, warn
 from ..initial_trees.builders import number_of_starts
-from ..outofcore.refinement import refine, relabel_leaves
-from ..outofcore.statistics import AllRows, WeightedRows
 from ..problem.copies import max_copies
 from ..problem.problem import Result
 from ..reference import optimal_centers
@@ -41,10 +37,6 @@ from .state import APPROACH, Evaluator, History, approach, descend, starting_tre
 from .tree_step import TreeStep
 from .trimming import within_share
 
-# If the tree is fitted to a sample of the rows, passes over all rows improve it afterwards. The
-# first number is the maximum number of these passes. The second one replaces it if the fit has a
-# limit of size or cost, because several trees then need the passes.
-_N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 # With a limit, oblique trees of at most this many parameters per cluster are compared with the
 # axis-aligned tree of the same size. Larger ones are better without this.
 _MOST_PER_CLUSTER = 6
@@ -394,9 +386,6 @@ class Fit:
         rows, settings = self.rows, self.rows.settings
         if rows is not self.search:
             state = rows.evaluate(state.pruned)
-        if self.search.is_sample and settings.relax and is_last:
-            state = self._refined(state)
-            rows.record("polish", state, size if settings.is_oblique else 0.0)
         tree, leaf_of_row, inertia = simplified(rows, state, is_last)
         if not settings.penalty.is_binary and tree.leaf_value is None:
             # The penalty needs histograms in leaves, but initial trees and direct passes set none.
@@ -414,23 +403,6 @@ class Fit:
         labels = tree.leaf_label[tree.route(kernel_arrays(unseen.X))]
         cost = unseen.objective.value(unseen.data, labels, unseen.weight, centers)
         return unseen.cost_increase(cost)
-
-    def _refined(self, state):
-        """Return a state over all rows after passes over them that lower its cost."""
-        rows, settings = self.rows, self.rows.settings
-
-        def evaluate(found):
-            return rows.evaluate(found.tree)
-
-        source = AllRows.from_problem(rows.problem, settings.n_jobs)
-        start = evaluate(relabel_leaves(source, [state.tree], state.centers))
-        sample = WeightedRows.from_problem(self.search.original.problem)
-        rng = check_random_state(self.random_state)
-        n_passes = _N_PASSES_TO_LIMIT if settings.has_limit else _N_PASSES
-        states = refine(
-            source, sample, start, evaluate, n_passes, rng, settings.split_kind.midpoints
-        )
-        return deque(itertools.chain([start], states), maxlen=1).pop()  # each state holds arrays
 
     def shrunk(self, candidate, goal, max_leaves):
         """Return a candidate pruned to the limits of size, if that is possible."""
