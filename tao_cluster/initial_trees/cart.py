@@ -22,7 +22,7 @@ _LIMITS = ("min_samples_leaf", "min_weight_fraction_leaf")  # names for a number
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
 
-def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, **options):
+def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, **options):
     """Fit an axis-aligned tree that predicts given labels.
 
     Parameters
@@ -32,7 +32,7 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, **options):
     max_leaf_nodes : int >= 2
         Values above the number of rows have no further effect; the same holds for `max_depth`.
     sample_weight : array of shape (n,), optional
-    **options
+    random_state, **options
         The other parameters of :func:`cart_trees`.
 
     Returns
@@ -46,7 +46,7 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, **options):
     >>> cart_tree(np.array([[0.0], [1.0], [8.0]]), [0, 0, 1], max_leaf_nodes=2).to_rules()
     ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
-    return cart_trees(X, labels, [max_leaf_nodes], sample_weight, **options)[0]
+    return cart_trees(X, labels, [max_leaf_nodes], sample_weight, random_state, **options)[0]
 
 
 def cart_trees(
