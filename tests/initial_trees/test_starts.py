@@ -124,3 +124,9 @@ def test_every_fit_counts_its_trees_anew(rng):
     )
     for _ in range(2):
         assert list(initial_trees(search.problem, search.settings, 0)) == trees[:1]
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_given_trees_must_have_the_features_of_X(depth):
+    with pytest.raises(ValueError, match="initial tree has 2 features, X has 1"):
+        build(Given(build(Bisecting(depth), np.c_[PAIRS, PAIRS])), PAIRS)

@@ -204,3 +204,12 @@ def test_weights_sparse_rows_single_precision_and_paths(rng):
         assert model.cost_increase_ < 3
     for model in tao_path(WINE, 3, depth=3, standardize=True, random_state=0, lambdas=[0.5, 5]):
         np.testing.assert_array_equal(model.labels_, model.predict(WINE))
+
+
+def test_far_from_zero(rng):
+    """Times in milliseconds, of a spread of seconds."""
+    X = np.column_stack([rng.normal(size=200) * 1e3 + 1.7e12, rng.normal(size=200)])
+    X[:100] += [5e4, 9]
+    model = small(2, standardize=True).fit(X)
+    assert model.cost_increase_ == 0
+    np.testing.assert_array_equal(model.labels_, model.predict(X))

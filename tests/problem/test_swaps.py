@@ -82,3 +82,12 @@ def test_what_is_degenerate_has_its_clusters(objective):
         (np.arange(3.0)[:, None], 1, 2.0),
     ):
         assert objective.reference(k, 0).fit(X).inertia_ == cost
+
+
+def test_the_search_goes_on_until_all_blocks_are_of_no_use(rng):
+    X = rng.normal(size=(900, 3))  # many blocks, and swaps in the last open ways in the first
+    centers = KMedoids(n_init=1).reference(40, 0).fit(X).cluster_centers_
+    ranked = np.sort(cdist(X, centers), axis=1)
+    nearest = cdist(X, centers).argmin(axis=1)
+    args = (nearest, ranked[:, 0].copy(), ranked[:, 1].copy(), np.ones(900), 40)
+    assert swap_changes(cdist(X, X), *args).min() >= -1e-6 * ranked[:, 0].sum()
