@@ -11,7 +11,7 @@ from ..tree import Split, Tree, midpoint
 from ..tree.conditions import Bound
 from ..tree.margins import widest_gap, with_gaps
 from ..tree.routing import ReducedSets, project
-from ..tree.split_statistics import split_stds
+from ..tree.split_statistics import stds_and_sides
 
 # If a tree has more leaves than the limit, each round of pruning removes this share of the excess.
 _REMOVED_SHARE = 0.25
@@ -208,7 +208,7 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
     """
     if share == 0:
         return tree
-    stds = split_stds(tree, view, leaf_of_row, n_jobs=n_jobs)
+    stds, _ = stds_and_sides(tree, view, leaf_of_row, n_jobs=n_jobs)
     effects, rows_of = np.abs(tree.split_weights) * stds, ReducedSets(tree, leaf_of_row)
     updates = {}
     for node in itertools.chain.from_iterable(rows_of.levels()):
