@@ -31,15 +31,15 @@ from ..problem.problem import Result
 from ..reference import optimal_centers
 from ..tree.routing import kernel_arrays
 from . import axis, oblique
+from .axis import WiderTable, fit_with_sets
 from .choose import Candidate, Goal, choose
 from .diagnostics import range_of_lambda, warn_choice, warn_unsolved
-from .level_fit import WiderTable, fit_with_sets
+from .limits import within_share
 from .penalty_method import mu_path, with_histograms
 from .settings import Settings, check_path
 from .simplify import simplified
 from .state import APPROACH, Evaluator, History, approach, descend, starting_trees
 from .tree_step import TreeStep
-from .trimming import within_share
 
 # If the tree is fitted to a sample of the rows, passes over all rows improve it afterwards. The
 # first number is the maximum number of these passes. The second one replaces it if the fit has a

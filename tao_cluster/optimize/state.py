@@ -33,9 +33,8 @@ from ..tree import Tree
 from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
 from ..tree.shape import kept_nodes
-from .simplify import pruned_to
+from .limits import pruned_to, within_limits
 from .tree_step import Routed, TreeStep
-from .within_limits import within_limits
 
 # A fit optimises the tree at these shares of its lambda, one after the other.
 APPROACH = (0.1, 1.0)
