@@ -40,7 +40,6 @@ from ..solvers import upright
 from ..solvers.levels import LevelSets
 from .axis_sketch import MOST_COLUMNS, Sketch, n_sketched
 from .choose import Goal
-from .limits import pruned_to
 from .simplify import simplified
 from .state import (
     APPROACH,
@@ -139,14 +138,6 @@ def start(search, trees, lambda_, random_state):
     return better_start(search, state, trees, lambda_, random_state)
 
 
-def sampled(fit):
-    """Return the evaluator over the rows of the first passes: all rows of the fit.
-
-    The search itself takes a sample of them.
-    """
-    return fit.search
-
-
 def finish(fit, state, lambda_, size=None):
     """Return the tree of a state after regrowth of leaves and simplification, as a Candidate.
 
@@ -169,20 +160,6 @@ def finish(fit, state, lambda_, size=None):
     # copies may raise the cost above its limit.
     alone = fit.finished(state, size)
     return found if goal.limits_size and found.cost <= alone.cost else alone
-
-
-def better_states(fit, state, lambda_, goal, effort, rivals=()):
-    """Yield nothing, because :func:`start` has already searched over the structures."""
-    yield from ()
-
-
-def shrunk(fit, chosen, goal, max_leaves=None):
-    """Return a candidate pruned to at most `max_parameters` and `max_leaves`."""
-    search = fit.search
-    most = [] if max_leaves is None else [max_leaves]
-    most += [most_leaves_of(goal)] if goal.limits_size else []
-    tree = pruned_to(search, search.evaluate(chosen.tree), max(1, min(most)))
-    return fit.finished(search.evaluate(tree), chosen.size)
 
 
 def most_leaves_of(goal):

@@ -129,7 +129,7 @@ def at_size(fit, lambda_):
     """Return the tree of a path at a value of lambda, as a Candidate."""
     lambdas = _grid_of_choice(fit.search.original.problem)
     *_, point = follow_path(fit, [*lambdas[lambdas < lambda_], lambda_])
-    return _finished(fit, point)
+    return finish(fit, point.state, point.lambda_)
 
 
 def per_size(fit, lambdas=None):
@@ -148,14 +148,9 @@ def per_size(fit, lambdas=None):
         yield fit.finished(state, point.lambda_)
 
 
-def start(search, trees, lambda_, random_state):
-    """Return the best of the initial trees after a few passes."""
-    return best_start(search, trees, lambda_, random_state)
-
-
 def finish(fit, state, lambda_):
     """Return the tree of a state after refits, exact passes and simplification, as a Candidate."""
-    return _finished(fit, Point(lambda_, state))
+    return fit.finished(_refined(fit, fit.search, Point(lambda_, state)), lambda_)
 
 
 def follow_path(fit, lambdas):
@@ -203,10 +198,6 @@ def _refined(fit, search, point, goal=None):
     return optimize_exact(search, state, criterion.price)
 
 
-def _finished(fit, point):
-    return fit.finished(_refined(fit, fit.search, point), point.lambda_)
-
-
 def _near_limit(fit, goal):
     """Yield the finished trees of a path near a limit.
 
@@ -221,7 +212,7 @@ def _near_limit(fit, goal):
     for _ in range(_N_BISECTIONS if low is not None and high is not None else 0):
         lambda_ = float(np.sqrt(low.lambda_ * high))
         point = Point(lambda_, descend(sampled(fit), low.state, lambda_))
-        yield (found := _finished(fit, point))
+        yield (found := finish(fit, point.state, point.lambda_))
         if _is_small(goal, found):
             high = lambda_
         else:
@@ -252,7 +243,7 @@ def _along(fit, goal, lambdas):
         if rough.tree.n_leaves > 1 and goal.is_far(rough.cost, rough.tree):
             skipped.append(point)
             continue
-        yield (found := _finished(fit, point))
+        yield (found := finish(fit, point.state, point.lambda_))
         if not _is_small(goal, found):
             low, high = point, None
             skipped.clear()
@@ -261,7 +252,7 @@ def _along(fit, goal, lambdas):
         # The estimates can be wrong: the largest skipped lambda is looked at, too.
         while low is None and skipped:
             other = skipped.pop()
-            yield (between := _finished(fit, other))
+            yield (between := finish(fit, other.state, other.lambda_))
             low, high = (None, other.lambda_) if _is_small(goal, between) else (other, high)
         # Costs need not grow with lambda: if the first tree costs too much, a later one may not.
         is_last = point.lambda_ >= lambdas[-1] or found.tree.n_leaves == 1
@@ -282,23 +273,11 @@ def _below(fit, goal, first, high):
     """
     for lambda_ in first / _STRIDE ** np.arange(2, 2 * _MOST_STRIDES_DOWN + 1, 2):
         point = next(follow_path(fit, [lambda_]))
-        yield (found := _finished(fit, point))
+        yield (found := finish(fit, point.state, point.lambda_))
         if not _is_small(goal, found):
             return point, high
         high = point.lambda_
     return None, high
-
-
-def shrunk(fit, chosen, goal, max_leaves=None):
-    """Return a candidate pruned to the limits of size, if that is possible."""
-    search = fit.search
-    state = search.evaluate(chosen.tree)
-    price = penalty_per_parameter(search.problem, state)
-    for other in prune_stepwise(search, state, price):
-        has_leaves = max_leaves is None or other.n_leaves <= max_leaves
-        if has_leaves and goal.has_room_for(other):
-            return fit.finished(other, chosen.size)
-    return chosen
 
 
 def lambda_grid(problem):
