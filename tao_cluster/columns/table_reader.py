@@ -249,6 +249,15 @@ def reading_once(model, X):
         reader._known = before
 
 
+def encoded_once(reader, table, encode):
+    """Return encode(), or its result for the same table that `reading_once` has read before."""
+    _, known, encoded = getattr(reader, "_known", None) or (None, None, None)
+    if known is None or known is not table:
+        return encode()
+    encoded += [] if encoded else [encode()]
+    return encoded[0]
+
+
 def reads_once(function):
     """Decorate a function of a model and of rows X so that a pipeline reads a raw table once."""
     signature = inspect.signature(function)
