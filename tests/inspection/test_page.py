@@ -259,6 +259,18 @@ def test_samples_of_many_tests_are_small(rng):
 
 
 @pytest.mark.slow
+def test_page_of_a_large_tree_is_small(rng):
+    tree = random_tree(rng, n_features=784, n_nodes=127, density=1.0)
+    features = {i: tree.split(i)[0] for i in tree.decision_nodes}
+    tree = tree.with_splits(
+        {i: ((j, rng.normal(size=len(j))), tree.threshold[i]) for i, j in features.items()}
+    )
+    assert tree.n_leaves == 64
+    X = rng.integers(0, 256, size=(300, 784)) / 255
+    assert len(to_html(tree, X=X, y=np.arange(300) % 10, image_shape=(28, 28))) < 2_000_000
+
+
+@pytest.mark.slow
 def test_page_of_a_wide_vocabulary_has_the_words_it_needs(rng):
     words = [f"word{j}" for j in range(30_000)]
     X = sp.random(400, 30_000, 0.003, "csr", random_state=0)

@@ -11,8 +11,12 @@ import pytest
 from conftest import random_tree
 from export_cases import chain
 from reading import check_rules, holds
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from tao_cluster import Tree, describe
+from tao_cluster import TAOClustering, Tree, describe
 from tao_cluster.columns import Indicator
 from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
@@ -227,3 +231,39 @@ def test_long_sets_are_wrapped_and_cut():
     assert len(lines) == 5
     assert "…" in lines[-1]
     plt.close(ax.figure)
+
+
+def table_of_shops(n=300):
+    rng = np.random.default_rng(2)
+    regions = rng.choice([*REGIONS, "centre", None], n, p=[0.15, 0.15, 0.15, 0.15, 0.3, 0.1])
+    table = pd.DataFrame({"region": pd.Series(regions, dtype=object).fillna(np.nan)})
+    table["plan"] = rng.choice(["gold", "free", "trial"], n).astype(object)
+    table["sales"] = rng.normal(size=n) + 9 * table["region"].isin(["north", "west"])
+    return table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fills", [False, True])
+def test_sets_of_pipelines(fills):
+    """Levels explain clusters of another column; the new rows have gaps and an unknown level."""
+    table = table_of_shops()
+    encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    steps = [SimpleImputer(strategy="most_frequent"), encode] if fills else [encode]
+    numbers = StandardScaler().fit_transform(table[["sales"]])
+    new = table.copy()
+    new.loc[::7, "region"] = "abroad"
+    n_sets = 0
+    for split in ("axis", "oblique"):
+        model = TAOClustering(2, split=split, max_leaves=2, random_state=0)
+        encoder = make_column_transformer(
+            (make_pipeline(*steps, StandardScaler(with_mean=False)), ["region", "plan"])
+        ).set_output(transform="pandas")
+        pipeline = make_pipeline(encoder, model)
+        pipeline.fit(table[["region", "plan"]], taoclustering__embedding=numbers)
+        n_sets += to_text(pipeline).count("in {")
+        for rows in (table, new):
+            found = pipeline.predict(rows)
+            assert sql_labels(pipeline, rows) == found.tolist()
+            known = rows.fillna({"region": table["region"].mode()[0]}) if fills else rows
+            check_rules(to_rules(pipeline, precision=17, X=rows), known, found)
+    assert n_sets
