@@ -13,6 +13,7 @@ import numpy as np
 from .._utils.matrices import as_array
 from ..initial_trees.cart import cart_tree
 from ..objectives.base import cluster_sums
+from ..problem.split_limits import depth_limit
 from ..reference import optimal_centers
 from ..tree import Split, Tree
 from ..tree.growth import grow_breadth_first
@@ -47,6 +48,20 @@ def pruned_to(search, state, most_leaves):
         nodes = _weakest_splits(tree, saved, n_tests)
         tree = without(tree, nodes, goes_left)
     return tree
+
+
+def size_limits(search):
+    """Return the maximum number of leaves and the maximum depth of the trees of a fit.
+
+    Without such a limit, it is the maximum over the initial trees of `search`, an Evaluator.
+    """
+    leaves, depth = np.max(search.start_sizes or [(np.inf, np.inf)], axis=0)
+    settings = search.settings
+    depth = depth if settings.most_depth is None else settings.most_depth
+    return (
+        leaves if settings.most_leaves is None else settings.most_leaves,
+        min(depth, depth_limit(search.problem.limits)),
+    )
 
 
 def _weakest_splits(tree, saved, most):

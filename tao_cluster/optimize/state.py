@@ -26,7 +26,6 @@ from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.copies import with_noisy_copies
 from ..problem.problem import Problem
-from ..problem.split_limits import depth_limit
 from ..reference import optimal_centers
 from ..solvers import capped
 from ..tree import Tree
@@ -194,7 +193,7 @@ class Evaluator:
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
     _pilots: dict = field(default_factory=dict, init=False)  # samples of the rows by their size
-    _sizes: list = field(default_factory=list, init=False)  # (leaves, depth) of each initial tree
+    start_sizes: list = field(default_factory=list, init=False)  # (leaves, depth) of each start
 
     # An evaluator refers to itself by a property, because otherwise its distances would stay in
     # memory after the fit.
@@ -308,25 +307,12 @@ class Evaluator:
 
         Its tests are reduced to at most `max_features` features.
         """
-        self._sizes.append((tree.n_leaves, tree.max_depth))
+        self.start_sizes.append((tree.n_leaves, tree.max_depth))
         most = self.settings.max_features
         if most is None or np.diff(tree.split_indptr).max() <= most:
             return tree
         tree = tree.prune(tree.node_counts(self.step.leaves_of(tree)))
         return self.step.solver.reduced(tree, self.step.leaves_of(tree), self.problem.weight)
-
-    def limits(self):
-        """Return the maximum number of leaves and the maximum depth of trees of this fit.
-
-        Without such a limit, it is the maximum over the initial trees.
-        """
-        leaves, depth = np.max(self._sizes or [(np.inf, np.inf)], axis=0)
-        settings = self.settings
-        depth = depth if settings.most_depth is None else settings.most_depth
-        return (
-            leaves if settings.most_leaves is None else settings.most_leaves,
-            min(depth, depth_limit(self.problem.limits)),
-        )
 
     def single_features(self, state):
         """Return a list of states of axis-aligned trees, with which an oblique tree competes.
@@ -373,7 +359,9 @@ class Evaluator:
             return self
         terms = (self.problem, self.settings, self.history, n_rows, random_state)
         sample = self.over_sample(*terms)
-        sample._sizes = self._sizes  # limits of later trees are those of all initial trees
+        sample.start_sizes = (
+            self.start_sizes
+        )  # as of all initial trees
         return sample
 
     def evaluate(self, tree, leaf_of_row=None):

@@ -338,6 +338,8 @@ def _check_fitted(attributes):
         are_names = type(names) is kind and np.shape(names) == (n,)
         are_names = are_names and all(isinstance(each, str) for each in names)
         _require(are_names or name not in attributes, f"{name} must be {n} strings")
+    different = set(attributes.get("cluster_names_", ()))
+    _require(len(different) in (0, n_labels), "cluster_names_ must be different names")
     _check_space(space, attributes.get("classes_"), n_features)
     for name in filter(attributes.__contains__, ("labels_", "free_labels_")):
         labels = attributes[name]

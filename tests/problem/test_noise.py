@@ -158,7 +158,7 @@ def test_names_of_all_clusters_and_of_noise_are_saved(kind, tmp_path):
     (tmp_path / "model.json").write_text(
         document.replace('"cluster_names_": [', '"cluster_names_": ["z", ')
     )
-    with pytest.raises(ValueError, match="names for"):
+    with pytest.raises(ValueError, match="cluster_names_ must be"):
         load(tmp_path / "model.json")
 
 
