@@ -359,9 +359,7 @@ class Evaluator:
             return self
         terms = (self.problem, self.settings, self.history, n_rows, random_state)
         sample = self.over_sample(*terms)
-        sample.start_sizes = (
-            self.start_sizes
-        )  # as of all initial trees
+        sample.start_sizes = self.start_sizes  # as of all initial trees
         return sample
 
     def evaluate(self, tree, leaf_of_row=None):
