@@ -179,7 +179,7 @@ def leaf_grid(fewest, most, n_sizes=_N_SIZES):
 def _sizes(fit):
     """Return the smallest and largest number of leaves on a path if the user gives no numbers."""
     settings, problem = fit.search.settings, fit.search.problem
-    most = settings.size_limit
+    most = settings.limits.most_on_path
     if most is None:
         most = max(tree.n_leaves for tree in starting_trees(fit.search, fit.random_state))
     most = min(most, problem.n_rows)
@@ -259,7 +259,7 @@ def _to_knee(fit, goal, found):
     If no parameter limits the size, they may have more leaves than those of the grid.
     """
     rough, best, (_, most) = [], 0, _sizes(fit)
-    beyond = () if fit.search.settings.is_limited else _larger(most, fit.search.problem.n_rows)
+    beyond = () if fit.search.settings.limits.is_given else _larger(most, fit.search.problem.n_rows)
     for candidate in itertools.chain(
         _rough_path(fit, found), (_grown(fit, n_leaves, found) for n_leaves in beyond)
     ):
@@ -355,7 +355,7 @@ def better_start(search, state, trees, lambda_, random_state):
 
 
 def _most_leaves(search, trees):
-    return search.settings.max_leaves or max(tree.n_leaves for tree in trees)
+    return search.settings.limits.max_leaves or max(tree.n_leaves for tree in trees)
 
 
 def _numbered(search, tree):
@@ -462,7 +462,7 @@ def regrow(search, state, lambda_, most_leaves=None, n_rounds=None):
     State
         Never worse than the given state.
     """
-    most_leaves = most_leaves or search.settings.max_leaves or state.tree.n_leaves
+    most_leaves = most_leaves or search.settings.limits.max_leaves or state.tree.n_leaves
     problem, tree = search.problem, upright(state.pruned)
     n_values = max(problem.n_clusters, min(problem.X.shape[1], MOST_COLUMNS))
     n_rows = min(problem.n_rows, _MOST_REGROWN // n_values)

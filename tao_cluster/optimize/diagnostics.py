@@ -100,10 +100,10 @@ def _lost_clusters(settings, n_clusters, n_lost, lambda_, cost, limits, has_leaf
 
     It names a parameter to change.
     """
-    most_leaves, goal = settings.most_leaves, settings.goal
+    most_leaves, goal = settings.limits.most_leaves, settings.goal
     if most_leaves is not None and most_leaves < n_clusters:
         remedy = f"Use a depth of {int(np.ceil(np.log2(n_clusters)))} or more"
-        if most_leaves == settings.max_leaves:
+        if most_leaves == settings.limits.max_leaves:
             remedy = f"Use max_leaves of {n_clusters} or more"
         return (
             f"A tree of at most {most_leaves} leaves cannot have all {n_clusters} clusters; "
@@ -127,6 +127,6 @@ def _larger_search(settings):
     """Return the start of a sentence that names parameters which make the search longer."""
     algorithm = replace(settings.algorithm, n_init=2 * settings.n_init)
     remedy = f"more initial trees, algorithm={algorithm!r},"
-    if settings.most_depth is None:  # the initial tree has no depth to choose
+    if settings.limits.most_depth is None:  # the initial tree has no depth to choose
         return remedy[0].upper() + remedy[1:]
     return f"A larger depth, or {remedy}"

@@ -123,7 +123,7 @@ def _best_fit(problem, settings, random_state, on_record):
 
 def _leaves_out_few(problem, settings, tree):
     """Return whether a tree leaves out at most the share, and no cluster that it could have."""
-    most = min(problem.n_used(problem.free.labels), settings.max_leaves or np.inf)
+    most = min(problem.n_used(problem.free.labels), settings.limits.max_leaves or np.inf)
     n_clusters = problem.n_used(tree.leaf_label[tree.leaves])
     return n_clusters >= most and within_share(problem, tree) is tree
 
@@ -357,7 +357,7 @@ class Fit:
 
     def _pruned(self, candidate):
         """Return a candidate pruned to the limits of size, if that is possible."""
-        search, most = self.search, self.search.settings.max_leaves
+        search, most = self.search, self.search.settings.limits.max_leaves
         limits = [np.inf if most is None else most]
         if self.goal.has_room_for(candidate.tree) and candidate.tree.n_leaves <= limits[0]:
             return candidate
@@ -426,7 +426,7 @@ class Fit:
             whole = goal.limits_size and is_close
             path = axis.path(fit, limit) if whole else [axis.at_size(fit, n_leaves)]
             found.append(fit._pruned(choose(path, limit)).tree)
-        return [tree for tree in found if not settings.forbids_depth_of(tree)]
+        return [tree for tree in found if not settings.limits.forbids_depth_of(tree)]
 
     def end_early(self):
         """Choose the best tree so far after an interrupt; return whether there is one."""

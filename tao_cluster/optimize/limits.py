@@ -1,5 +1,9 @@
 """The limits of a tree, and how a tree that breaks them is changed so that it keeps them.
 
+The :class:`Limits` of size come from the parameters of the estimator. A limit of cost or of
+parameters is the :class:`.Goal` of a fit. The minimum size of leaves and the :class:`.SplitLimits`
+of the user belong to the problem, because they depend on the data.
+
 A tree is pruned to a number of leaves, changed for the :class:`.SplitLimits` of the user, and
 relabelled so that it leaves out at most a share of the rows.
 """
@@ -11,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._utils.matrices import as_array
+from ..initial_trees.builders import WITH_DEPTH, max_leaves_at
 from ..initial_trees.cart import cart_tree
 from ..objectives.base import cluster_sums
 from ..problem.split_limits import depth_limit
@@ -23,6 +28,91 @@ from .simplify import savings, without
 # If a tree has more leaves than the limit, each round of pruning removes this share of the excess.
 _REMOVED_SHARE = 0.25
 _ROUNDING = 1e-9  # of the weight of the rows that may be left out
+# With these values of `init`, axis-aligned initial trees can have any number of leaves.
+_ANY_SIZE = ("auto", "exkmc")
+# With a limit of cost or size and depth="auto", axis-aligned trees may have this multiple of
+# the 2 ** depth leaves that are allowed otherwise.
+_TIMES_TO_LIMIT = 8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of the size of the trees of a fit, from the parameters of the estimator.
+
+    Parameters
+    ----------
+    max_leaves : int or None, the parameter
+    most_leaves : int or None
+        The maximum number of leaves by all parameters; None if they set none.
+    most_depth : int or None
+        The maximum depth of initial trees; None if the parameters set none.
+    is_given : bool
+        Whether `depth` or `init` limits the size of initial trees.
+    most_on_path : int or None
+        The largest number of leaves on a path of axis-aligned trees; None if it is that of the
+        initial trees.
+    max_features : int or None
+        The largest number of features of an oblique test.
+    """
+
+    max_leaves: int | None
+    most_leaves: int | None
+    most_depth: int | None
+    is_given: bool
+    most_on_path: int | None
+    max_features: int | None
+
+    @classmethod
+    def from_parameters(cls, parameters, kind, objective, goal, depth_is_given, max_features):
+        """Return the limits for parameters of TAOClustering, with a number as `depth`."""
+        max_leaves, init = parameters["max_leaves"], parameters["init"]
+        # The depth limits the leaves of oblique trees, and of CART for given labels. It does not
+        # limit those of ExKMC, which has at least one leaf per cluster.
+        is_limited = kind.name == "oblique" or (objective.explains_labels and max_leaves is None)
+        depth = _depth(parameters, is_limited)
+        limits = [] if depth is None else [max_leaves_at(depth)]
+        limits += [] if max_leaves is None else [max_leaves]
+        on_path = max_leaves
+        if max_leaves is None and starts_at_any_size(init):
+            has_goal = goal is not None and goal.is_limit
+            times = _TIMES_TO_LIMIT if has_goal and not depth_is_given else 1
+            on_path = max(parameters["n_clusters"], times * max_leaves_at(parameters["depth"]))
+        return cls(
+            max_leaves,
+            most_leaves=min(limits, default=None),
+            most_depth=_depth(parameters, True),
+            is_given=depth_is_given or not starts_at_any_size(init),
+            most_on_path=on_path,
+            max_features=max_features,
+        )
+
+    def forbids_depth_of(self, tree):
+        """Return whether a tree is deeper than `depth`; depth="auto" is no limit."""
+        return self.is_given and self.most_depth is not None and tree.max_depth > self.most_depth
+
+    def of_leaves_and_depth(self, search):
+        """Return the maximum number of leaves and the maximum depth of later trees of a fit.
+
+        Without such a limit, it is the maximum over the initial trees of `search`, an Evaluator.
+        """
+        leaves, depth = np.max(search.start_sizes or [(np.inf, np.inf)], axis=0)
+        leaves = leaves if self.most_leaves is None else self.most_leaves
+        depth = depth if self.most_depth is None else self.most_depth
+        return leaves, min(depth, depth_limit(search.problem.limits))
+
+
+def starts_at_any_size(init):
+    """Return whether the parameter `init` can build axis-aligned trees of any number of leaves."""
+    return isinstance(init, str) and init in _ANY_SIZE
+
+
+def _depth(parameters, is_limited):
+    """Return the maximum depth of initial trees, or None if parameters set none."""
+    init = parameters["init"]
+    if isinstance(init, str):
+        has_depth = init in WITH_DEPTH or (init == "auto" and is_limited)
+        return parameters["depth"] if has_depth else None
+    return init.depth if type(init) in WITH_DEPTH.values() else None
 
 
 def pruned_to(search, state, most_leaves):
@@ -48,20 +138,6 @@ def pruned_to(search, state, most_leaves):
         nodes = _weakest_splits(tree, saved, n_tests)
         tree = without(tree, nodes, goes_left)
     return tree
-
-
-def size_limits(search):
-    """Return the maximum number of leaves and the maximum depth of the trees of a fit.
-
-    Without such a limit, it is the maximum over the initial trees of `search`, an Evaluator.
-    """
-    leaves, depth = np.max(search.start_sizes or [(np.inf, np.inf)], axis=0)
-    settings = search.settings
-    depth = depth if settings.most_depth is None else settings.most_depth
-    return (
-        leaves if settings.most_leaves is None else settings.most_leaves,
-        min(depth, depth_limit(search.problem.limits)),
-    )
 
 
 def _weakest_splits(tree, saved, most):
@@ -103,7 +179,7 @@ def within_limits(search, tree, leaf_of_row):
     root = 0 if limits.has_first(tree, counts) else None
     rows = np.arange(search.problem.n_rows)
     tree = grow_breadth_first((root, 0, rows), _Cut(search, tree).part, tree.n_features)
-    most = search.settings.max_leaves
+    most = search.settings.limits.max_leaves
     if most is not None and tree.n_leaves > most:  # a first test doubles the leaves at most
         tree = pruned_to(search, search.evaluate(tree), most)
     return tree, search.step.leaves_of(tree)

@@ -24,7 +24,6 @@ from ..solvers import NodeProblem, Refit
 from ..tree.growth import Growth
 from ..tree.routing import ReducedSets
 from .choose import ROUNDING, Goal, knee_value
-from .limits import size_limits
 from .state import State, best_start, descend, is_less, starting_trees
 
 # Smallest and largest lambda of the grid, and the lambda at which the knee of most data sets lies.
@@ -553,8 +552,9 @@ def better_states(fit, state, lambda_, goal, effort, rivals=()):
     # be at least as good as axis-aligned trees.
     others = [] if rows is search else rows.single_features(own)
     others = [other for other in others if other.n_parameters <= own.n_parameters]
+    most_leaves, _ = search.settings.limits.of_leaves_and_depth(search)
     for other in [*map(rows.evaluate, rivals), *others]:
-        if other.n_leaves <= size_limits(search)[0] and is_better(criterion, other, own):
+        if other.n_leaves <= most_leaves and is_better(criterion, other, own):
             own = other
             yield own
 
@@ -582,7 +582,7 @@ def improvements(search, state, lambda_, criterion, effort, rivals, random_state
     rng, X = check_random_state(random_state), search.problem.X
     n_rounds = effort.n_rounds_over(row_size(X) * min(X.shape[0], PILOT_ROWS))
     pilot = search.pilot(PILOT_ROWS if n_rounds or rivals else _FEW_ROWS, rng)
-    here, limits = pilot.take(state, search), size_limits(search)
+    here, limits = pilot.take(state, search), search.settings.limits.of_leaves_and_depth(search)
 
     def candidates():
         yield from map(pilot.evaluate, rivals)

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._utils.options import name_of, resolve
 from ..initial_trees.builders import (
-    WITH_DEPTH,
     InitialTree,
     axis_aligned,
     in_turn,
@@ -30,6 +29,7 @@ from .algorithms import (
     PenaltyMethod,
 )
 from .choose import Goal
+from .limits import Limits, starts_at_any_size
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,6 @@ _ROUNDS_TO_LIMIT = 1
 # With max_rows="auto", a fit uses a sample of the rows if there are more than 100 000 rows and more
 # than 1000 rows per cluster.
 _MANY_ROWS, _MANY_A_CLUSTER = 100_000, 1000
-# With these values of `init`, axis-aligned initial trees can have any number of leaves.
-_ANY_SIZE = ("auto", "exkmc")
-# With a limit of cost or size and depth="auto", axis-aligned trees may have this multiple of
-# the 2 ** depth leaves that are allowed otherwise.
-_TIMES_TO_LIMIT = 8
 _LEAST_DEPTH = 5  # the smallest depth that depth="auto" can stand for
 # The interpretation of the KDD'22 paper whose trees are nearest to its table 2 on letter; see
 # docs/guide/paper.md. The paper starts from one tree of bisecting 2-means. On letter, the cost of
@@ -104,12 +99,10 @@ class Settings:
     form, which can follow the penalty method; `has_direct_passes` is whether there are such passes.
     `lambda_` is None if it is chosen from the data. If the user then gives no limit, `goal` is the
     knee of a path, or None if the algorithm follows no path.
-    `most_leaves` and `most_depth` are None if the parameters set no limit. `size_limit` is
-    the largest number of leaves on a path of axis-aligned trees, or None if it is that of the
-    initial trees. `is_limited` is whether `depth` or `init` limits the size of initial trees.
-    `max_features` is the largest number of features of an oblique test, or None. `start_of_size`
-    returns the builder of initial trees for a number of leaves. `parameters` are those of the
-    estimator, with a number as `depth`.
+    `limits` are those of the size of trees; `goal` has a limit of cost or of parameters. The limits
+    of a problem, such as the size of leaves, depend on the data. `start_of_size` returns the
+    builder of initial trees for a number of leaves. `parameters` are those of the estimator, with
+    a number as `depth`.
     """
 
     objective: Objective
@@ -120,20 +113,15 @@ class Settings:
     start: InitialTree
     n_init: int
     max_rows: int | None
-    max_leaves: int | None
     lambda_: float | None
     direct_solver: NodeSolver
     has_direct_passes: bool
     goal: Goal | None
+    limits: Limits
     validation: Any
-    most_leaves: int | None
-    size_limit: int | None
-    is_limited: bool
     start_of_size: Callable[[int], InitialTree]
-    most_depth: int | None
     relax: bool
     trim: float
-    max_features: int | None
     effort: Effort
     n_copies: int
     n_jobs: int
@@ -182,6 +170,8 @@ class Settings:
             max_rows = most if kind.samples_rows else None
         max_features = direct.max_features_per_test if kind.name == "oblique" else None
         is_capped = max_features is not None
+        terms = (parameters, kind, objective, goal, depth_is_given, max_features)
+        limits = Limits.from_parameters(*terms)
         settings = cls(
             objective=objective,
             penalty=ZERO_ONE if algorithm.is_direct else resolve(algorithm.penalty, PENALTIES),
@@ -194,19 +184,14 @@ class Settings:
             direct_solver=_node_solver(direct, kind) if has_direct_passes else solver,
             has_direct_passes=has_direct_passes,
             goal=goal,
-            most_leaves=_most_leaves(parameters, kind, objective),
-            most_depth=_depth(parameters, True),
+            limits=limits,
             relax=direct.relax,
             trim=direct.trim,
-            max_features=max_features,
             effort=_effort(direct.search, goal),
             n_copies=_n_copies(direct),
             n_init=algorithm.n_init,
             n_jobs=n_jobs,
             parameters=parameters,
-            max_leaves=parameters["max_leaves"],
-            size_limit=_size_limit(parameters, goal, depth_is_given),
-            is_limited=depth_is_given or not _starts_at_any_size(parameters["init"]),
             start_of_size=partial(_start, parameters, kind, objective, is_capped),
             validation=parameters["validation"],
         )
@@ -233,10 +218,6 @@ class Settings:
         """Whether a fit searches for better structures of the tree."""
         return self.relax and self.effort is not EFFORTS["none"]
 
-    def forbids_depth_of(self, tree):
-        """Return whether a tree is deeper than `depth`; depth="auto" is no limit."""
-        return self.is_limited and self.most_depth is not None and tree.max_depth > self.most_depth
-
     def with_axis(self, max_parameters, search):
         """Return the settings of a fit of axis-aligned trees to the same rows, with a limit.
 
@@ -250,10 +231,9 @@ class Settings:
 
     def limited(self, n_leaves):
         """Return the settings of a fit of an axis-aligned tree of at most `n_leaves` leaves."""
+        limits = replace(self.limits, max_leaves=n_leaves, most_leaves=n_leaves)
         start = self.start_of_size(n_leaves)
-        return replace(
-            self, start=start, max_leaves=n_leaves, most_leaves=n_leaves, goal=None, lambda_=0.0
-        )
+        return replace(self, start=start, limits=limits, goal=None, lambda_=0.0)
 
     def check_data(self, X, weight):
         """Raise an error before the fit if the node solver or the penalty does not support X.
@@ -319,13 +299,8 @@ def _lambda(parameters, goal, kind, algorithm):
     # The knee of axis-aligned trees is over the number of leaves, unless a parameter sets their
     # size.
     has_knee = algorithm.is_direct and parameters["max_leaves"] is None
-    has_knee &= _starts_at_any_size(parameters["init"])
+    has_knee &= starts_at_any_size(parameters["init"])
     return None if has_knee else 0.0
-
-
-def _starts_at_any_size(init):
-    """Return whether the parameter `init` can build axis-aligned trees of any number of leaves."""
-    return isinstance(init, str) and init in _ANY_SIZE
 
 
 def _effort(search, goal):
@@ -340,19 +315,6 @@ def _n_copies(direct):
     if direct.copies != "auto":
         return direct.copies
     return _N_COPIES_IF_THOROUGH if direct.search == "thorough" else _N_COPIES
-
-
-def _size_limit(parameters, goal, depth_is_given):
-    """Return the largest number of leaves on a path of axis-aligned trees.
-
-    None means that it is the number of leaves of the initial trees.
-    """
-    if parameters["max_leaves"] is not None:
-        return parameters["max_leaves"]
-    if not _starts_at_any_size(parameters["init"]):
-        return None
-    times = _TIMES_TO_LIMIT if goal is not None and goal.is_limit and not depth_is_given else 1
-    return max(parameters["n_clusters"], times * max_leaves_at(parameters["depth"]))
 
 
 def _start(parameters, kind, objective, is_capped, max_leaves):
@@ -374,26 +336,6 @@ def _start(parameters, kind, objective, is_capped, max_leaves):
     else:
         builder = resolve_builder(init, depth, max_leaves)
     return resolve(builder, {}, InitialTree)
-
-
-def _most_leaves(parameters, kind, objective):
-    """Return the maximum number of leaves that parameters allow, or None if they set none."""
-    max_leaves = parameters["max_leaves"]
-    # The depth limits the leaves of oblique trees, and of CART for given labels. It does not limit
-    # those of ExKMC, which has at least one leaf per cluster.
-    is_limited = kind.name == "oblique" or (objective.explains_labels and max_leaves is None)
-    depth = _depth(parameters, is_limited)
-    limits = [] if depth is None else [max_leaves_at(depth)]
-    return min(limits + ([] if max_leaves is None else [max_leaves]), default=None)
-
-
-def _depth(parameters, is_limited):
-    """Return the maximum depth of initial trees, or None if parameters set none."""
-    init = parameters["init"]
-    if isinstance(init, str):
-        has_depth = init in WITH_DEPTH or (init == "auto" and is_limited)
-        return parameters["depth"] if has_depth else None
-    return init.depth if type(init) in WITH_DEPTH.values() else None
 
 
 def _check_parts(settings):
@@ -449,7 +391,7 @@ def _unused_validation(settings, parameters):
     given = [] if parameters["lambda_"] == "auto" else ["lambda_"]
     if not settings.is_oblique:
         given += [] if parameters["max_leaves"] is None else ["max_leaves"]
-        given += [] if _starts_at_any_size(parameters["init"]) else ["init"]
+        given += [] if starts_at_any_size(parameters["init"]) else ["init"]
     rest = [name for name in given if name != "lambda_"]
     remedy = f"Leave out {' and '.join(given)}"
     if rest:

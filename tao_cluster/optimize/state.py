@@ -210,7 +210,7 @@ class Evaluator:
         """
         solver = None
         if solves:
-            solver = capped.bind(settings.direct_solver, problem.X, settings.max_features)
+            solver = capped.bind(settings.direct_solver, problem.X, settings.limits.max_features)
         view, size = kernel_arrays(problem.X), problem.leaf_size
         terms = {"leaf_size": size, "limits": problem.limits}
         step = TreeStep(view, solver, settings.n_jobs, **terms)
@@ -300,7 +300,7 @@ class Evaluator:
 
     def _bound(self, solver):
         """Return a node solver bound to the rows, with the limit of features of the settings."""
-        return capped.bind(solver, self.problem.X, self.settings.max_features)
+        return capped.bind(solver, self.problem.X, self.settings.limits.max_features)
 
     def start_from(self, tree):
         """Record the size of an initial tree, which may limit later trees, and return the tree.
@@ -308,7 +308,7 @@ class Evaluator:
         Its tests are reduced to at most `max_features` features.
         """
         self.start_sizes.append((tree.n_leaves, tree.max_depth))
-        most = self.settings.max_features
+        most = self.settings.limits.max_features
         if most is None or np.diff(tree.split_indptr).max() <= most:
             return tree
         tree = tree.prune(tree.node_counts(self.step.leaves_of(tree)))
@@ -327,7 +327,7 @@ class Evaluator:
         excess = max(state.inertia - free, _SMALL_EXCESS * free)
         if min(other.inertia for other in found) - free <= _FAR * excess:
             found = self._from_builders + found
-        return [other for other in found if not self.settings.forbids_depth_of(other.tree)]
+        return [other for other in found if not self.settings.limits.forbids_depth_of(other.tree)]
 
     @cached_property
     def _from_cart(self):
@@ -546,7 +546,7 @@ def approach(search, state, lambda_):
 
 def starting_trees(search, random_state):
     """Yield the initial trees of a fit, pruned to the maximum number of leaves of the settings."""
-    most_leaves = search.settings.max_leaves
+    most_leaves = search.settings.limits.max_leaves
     trees = initial_trees(search.problem, search.settings, random_state)
     limits, init = search.problem.limits, search.settings.parameters["init"]
     is_shallow = (
