@@ -1,6 +1,6 @@
 """Explainable clustering by decision trees: sparse oblique trees by TAO clustering."""
 
-from ._utils.lazy import load_at_first_use
+from ._utils.imports import load_at_first_use
 
 __version__ = "0.1.0"
 

@@ -37,10 +37,9 @@ from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
 from .problem.split_limits import fit_narrowed
 from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline
-from .tree.densities import split_densities
 from .tree.leaf_size import LeafSize
 from .tree.routing import kernel_arrays
-from .tree.split_statistics import feature_importances, stds_and_sides
+from .tree.split_statistics import feature_importances, split_densities, stds_and_sides
 
 # Allowed values of min_samples_leaf: a number of rows, or a share of the weight of all rows.
 LEAF_SIZES = [

@@ -15,7 +15,7 @@ from .estimator import TAOClustering
 from .plot.charts import plot_n_clusters
 from .separation import MOST_ROWS, suggest
 from .table import passed_on, table_pipeline
-from .tree.densities import GAP
+from .tree.split_statistics import GAP
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,9 +15,8 @@ from .columns.names import levels_of, printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
 from .tree.conditions import Condition, level_sets
-from .tree.densities import split_densities
 from .tree.routing import kernel_arrays
-from .tree.split_statistics import stds_and_sides
+from .tree.split_statistics import split_densities, stds_and_sides
 
 __all__ = ["name_clusters", "report"]
 

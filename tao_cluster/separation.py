@@ -17,7 +17,7 @@ from .objectives.kmeans import KMeans
 from .objectives.spherical import SphericalKMeans
 from .problem.repeats import content_order
 from .problem.scaling import ClusteringSpace
-from .tree.densities import GAP, density_ratio
+from .tree.split_statistics import GAP, density_ratio
 
 MOST_ROWS = 20_000  # rows of a sample, in which the numbers of clusters are compared
 _MOST_CLUSTERS = 12  # tried by default

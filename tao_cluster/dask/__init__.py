@@ -1,6 +1,6 @@
 """Fits to Dask arrays and DataFrames, computed by a cluster or by threads of this process."""
 
-from .._utils.optional import import_optional
+from .._utils.imports import import_optional
 
 for _module in ("distributed", "dask.dataframe", "dask.array"):
     import_optional(_module, "tao_cluster.dask", 'pip install "tao-cluster[dask]"')

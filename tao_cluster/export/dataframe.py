@@ -1,6 +1,6 @@
 """Convert trees to a pandas DataFrame of nodes, and to plain Python values and back."""
 
-from .._utils.optional import import_optional
+from .._utils.imports import import_optional
 from ..columns.view import shown
 from ..report import report
 from ..tree import Tree, tree_of

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 
 from ..columns.names import Indicator, levels_text, printable
 from ..tree.conditions import Bound
-from ..tree.densities import CROWD, GAP
+from ..tree.split_statistics import CROWD, GAP
 from .digits import bound_text, exact_text, is_rounded_up, number_text, short_text, sum_texts
 
 _CONSTRAINTS = {

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._utils.optional import import_optional
+from .._utils.imports import import_optional
 from .._utils.warnings import warn
 from ..columns.names import Indicator, Numeric
 from ..columns.view import shown

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._utils.optional import progress_bar
+from .._utils.imports import progress_bar
 from .._utils.threads import check_interrupted
 from .._utils.warnings import InterruptedWarning, warn
 from ..initial_trees.builders import number_of_starts

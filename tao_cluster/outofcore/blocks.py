@@ -20,8 +20,8 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 
 from .._utils.frames import are_default, display_name
+from .._utils.imports import progress_bar
 from .._utils.matrices import row_size
-from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted, one_thread
 from .files import ParquetTable, read_npy
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._utils.optional import import_optional
+from .._utils.imports import import_optional
 
 # _BUFFER is the size in bytes of the buffer for reading a column. _TILE is the number of rows that
 # are copied at a time from columns into an array. It is small, so that the copied rows stay in the

@@ -1,6 +1,7 @@
 """Fits to rows in blocks: what is exact, what is refused, strange data."""
 
 import functools
+import sys
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,6 @@ from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow, Kauri
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore
 from tao_cluster.objectives import KMeans, SphericalKMeans
 from tao_cluster.optimize.algorithms import AxisAligned
-from tao_cluster.outofcore import passes
 
 DIGITS, IRIS, WINE = load_digits().data[:900], load_iris().data, load_wine().data
 FAST = {"lambda_": 3.0, "algorithm": DirectForm(n_init=1), "random_state": 0}
@@ -381,7 +381,7 @@ def test_an_end_before_the_first_tree_is_raised(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(passes, "value_moments", interrupted)
+    monkeypatch.setattr(sys.modules["tao_cluster.outofcore.fit"], "value_moments", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fit(TAOClustering(3, random_state=0), IRIS, 50)
 

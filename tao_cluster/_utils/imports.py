@@ -1,8 +1,40 @@
-"""Names and submodules of a package that are loaded at their first use (PEP 562)."""
+"""Imports at the first use: of optional packages, progress bars, and the names of a package."""
 
 import ast
 from importlib import import_module
 from importlib.resources import files
+
+
+def import_optional(package, function, command):
+    """Import and return an optional package or one of its modules.
+
+    Parameters
+    ----------
+    package : str
+    function : str
+        Name of the function that needs the package, for the error message.
+    command : str
+        Command that installs the package, for the error message.
+
+    Raises
+    ------
+    ImportError
+        If the package is not installed. The message names the function and the command.
+    """
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise ImportError(f"{function} needs the package {package}: {command}") from error
+
+
+def progress_bar(iterable=None, *, disable=False, **options):
+    """Return a tqdm progress bar for a notebook or a terminal; options are passed to tqdm.
+
+    `tqdm.auto` warns at its import if a notebook lacks ipywidgets, so it is imported only when a
+    bar is shown.
+    """
+    bar = import_module("tqdm.std" if disable else "tqdm.auto").tqdm
+    return bar(iterable, disable=disable, **options)
 
 
 def load_at_first_use(package):
