@@ -44,9 +44,9 @@ NAMES = ["north", "east", "south", "west"]
 @pytest.mark.spaced(quick=2, slow=3)
 @pytest.mark.parametrize("kind", ["groups", "cloud"])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_new_fit_reports_no_new_segment(name, kind, n=300):
+def test_a_new_fit_reports_no_new_segment(name, kind):
     for seed in range(3):
-        tables = [draw(n, 10 * seed + i, kind) for i in range(2)]
+        tables = [draw(300, 10 * seed + i, kind) for i in range(2)]
         old, new = map(raw, tables) if name == "table" else tables
         model = MODELS[name](old).fit(old).name_clusters(NAMES)
         found = refit(model, new, "nothing", verbose=0)
