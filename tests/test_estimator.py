@@ -13,7 +13,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from tao_cluster import DirectForm, TAOClustering
-from tao_cluster.measures import cost_increase
 
 # scikit-learn's checks and small() have trees of few leaves and one lambda for all data.
 pytestmark = [
@@ -32,34 +31,6 @@ def test_scikit_learn_conventions(estimator, check):
 
 
 # ---------------------------------------------------------------- what the paper promises
-
-
-@pytest.mark.slow
-def test_attributes_agree(digits, digits_reference):
-    model = TAOClustering(10, lambda_=0.3, reference=digits_reference, random_state=0).fit(digits)
-    tree, labels = model.tree_, model.labels_
-    assert labels.dtype == np.int32
-    np.testing.assert_array_equal(tree.predict(digits), labels)
-    np.testing.assert_array_equal(model.predict(digits), labels)
-    np.testing.assert_array_equal(tree.leaf_label[model.apply(digits)], labels)
-    np.testing.assert_array_equal(
-        model.decision_path(digits).toarray(), tree.decision_path(digits).toarray()
-    )
-    for k in np.unique(labels):
-        np.testing.assert_allclose(
-            model.cluster_centers_[k], digits[labels == k].mean(axis=0), atol=1e-12
-        )
-    inertia = ((digits - model.cluster_centers_[labels]) ** 2).sum()
-    assert model.inertia_ == pytest.approx(inertia)
-    assert model.score(digits) == pytest.approx(-inertia)
-    assert model.free_inertia_ == pytest.approx(digits_reference.inertia_)
-    assert model.cost_increase_ == cost_increase(model.inertia_, model.free_inertia_)
-    np.testing.assert_array_equal(model.free_labels_, digits_reference.labels_)
-    np.testing.assert_array_equal(model.free_centers_, digits_reference.cluster_centers_)
-    distances = np.linalg.norm(digits[:, None] - model.cluster_centers_, axis=2)
-    np.testing.assert_allclose(model.transform(digits), distances, atol=1e-6)
-    assert len(model.history_) == model.n_iter_
-    assert tree.prune(tree.node_counts(tree.apply(digits))) == tree  # nothing dead is left
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """The command line as a user runs it."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -134,35 +133,6 @@ def test_module_and_version():
         check=True,
     )
     assert result.stdout.strip() == __version__
-
-
-@pytest.mark.sweep
-def test_warm_up_compiles_what_usual_fits_need(tmp_path):
-    """After it, fits to other data in a new process add next to nothing to the folder."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "TAO_CLUSTER_CACHE": "1"}
-
-    def run(*arguments):
-        call = [sys.executable, *arguments]
-        terms = {"env": environment, "capture_output": True, "text": True}
-        shown = subprocess.run(call, check=True, **terms).stdout  # noqa: S603
-        assert "warm-up" not in call or int(shown.split(": ")[1].split()[0]) > 60
-        return len(list(tmp_path.rglob("*.nbc")))
-
-    n_compiled = run("-m", "tao_cluster", "warm-up")
-    assert n_compiled > 50
-    fits = """
-import numpy as np
-from scipy.sparse import csr_matrix
-from sklearn.datasets import load_digits
-from greedy import ExKMC
-from tao_cluster import TAOClustering
-X = load_digits().data[::3]
-for rows in (X, X.astype(np.float32), csr_matrix(X)):
-    TAOClustering(10, random_state=0).fit(rows)
-    TAOClustering(10, split="axis", max_leaves=12, random_state=0).fit(rows).predict(rows)
-    ExKMC(10, random_state=0).fit(rows)
-"""
-    assert run("-c", fits) <= n_compiled + 3
 
 
 def test_interrupt(iris, capsys, monkeypatch):

@@ -109,18 +109,6 @@ def test_no_cost_at_all_can_be_asked_for(blobs):
 
 
 @pytest.mark.slow
-def test_models_share_nothing_that_can_be_changed(digits, digits_reference):
-    options = {"algorithm": DirectForm(n_init=1), "reference": digits_reference}
-    a, b = tao_path(digits, 10, [1.0, 10.0], **options)
-    before = digits_reference.cluster_centers_.copy()
-    a.free_centers_ *= 0
-    a.history_[0]["stage"] = "changed"
-    np.testing.assert_array_equal(b.free_centers_, before)
-    np.testing.assert_array_equal(digits_reference.cluster_centers_, before)
-    assert b.history_[0]["stage"] == "start"
-
-
-@pytest.mark.slow
 def test_an_interrupted_path_keeps_its_models(digits, monkeypatch):
     plain, calls = KMeans.update_centers, []
 

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import small
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine
@@ -78,35 +76,6 @@ def test_builders_cut_in_raw_units(method, midpoints):
     if isinstance(method, ExKMC):
         part = raw.tree_at(5)
         np.testing.assert_array_equal(part.apply(WINE), scaled.tree_at(5).apply(Z))
-
-
-@pytest.mark.slow
-@settings(max_examples=6, deadline=None)
-@given(
-    exponents=st.lists(st.floats(-6, 6), min_size=13, max_size=13),
-    split=st.sampled_from(["oblique", "axis"]),
-)
-def test_units_do_not_matter(exponents, split):
-    factors = 10.0 ** np.array(exponents)
-    options = {
-        "split": split,
-        "lambda_": 5.0 if split == "oblique" else 0.0,
-        "algorithm": DirectForm(n_init=1),
-    }
-    one = small(standardize=True, **options).fit(WINE)
-    other = small(standardize=True, **options).fit(WINE * factors)
-    np.testing.assert_array_equal(one.labels_, other.labels_)
-    np.testing.assert_array_equal(other.predict(WINE * factors), other.labels_)
-    for node in one.tree_.decision_nodes:
-        (features, weights), (same, changed) = one.tree_.split(node), other.tree_.split(node)
-        np.testing.assert_array_equal(features, same)
-        if len(features) > 1:
-            np.testing.assert_allclose(changed * factors[features], weights, rtol=1e-6)
-            assert other.tree_.threshold[node] == pytest.approx(one.tree_.threshold[node])
-        else:
-            assert other.tree_.threshold[node] / changed[0] == pytest.approx(
-                one.tree_.threshold[node] / weights[0] * factors[features[0]]
-            )
 
 
 @pytest.mark.slow
