@@ -12,6 +12,7 @@ from tao_cluster import TAOClustering, Tree, load, outofcore
 from tao_cluster.columns import raw_view
 from tao_cluster.measures import (
     adjusted_rand_index,
+    cost_increase,
     feature_usage,
     normalized_mutual_information,
     weighted_average_depth,
@@ -40,6 +41,13 @@ def test_depth_and_explanation_size(staircase):
     weight = np.array([3.0, 0, 0, 1])
     assert weighted_average_depth(staircase, X, weight) == (3 * 1 + 3) / 4
     assert weighted_average_explanation_size(staircase, X, weight) == 1
+
+
+@pytest.mark.parametrize(
+    ("cost", "free", "percent"), [(110, 100, 10), (90, 100, -10), (0, 0, 0), (1, 0, np.inf)]
+)
+def test_cost_increase(cost, free, percent):
+    assert cost_increase(cost, free) == pytest.approx(percent)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -66,9 +66,11 @@ def tree_pictures():
     X = rng.normal(size=(300, 4))
     wine, digits = load_wine(as_frame=True).data, load_digits().data
     texts = sp.csr_matrix(np.abs(rng.normal(size=(300, 15))) * (rng.random((300, 15)) < 0.3))
+    images = balanced(40, 64, rng, n_terms=6, n_clusters=10)
     names = list(wine.columns)
     return {
         "digits, 10 leaves": (balanced(10, 64, rng, 6), digits, {"image_shape": (8, 8)}),
+        "digits, 40 leaves": (images, digits, {"image_shape": (8, 8)}),
         "wine, oblique": (balanced(4, 13, rng, 5), wine.to_numpy(), {"feature_names": names}),
         "words": (balanced(8, 15, rng, 7), texts, {"feature_names": WORDS}),
         "long names": (balanced(4, 4, rng, 3), X, {"feature_names": LONG}),
@@ -122,7 +124,15 @@ def check(ax, least, fills=0.8):
     assert max(sides / (page[2:] - page[:2])) >= fills
 
 
-NAMES = ["digits, 10 leaves", "wine", "customers", "words", "long names", "histograms"]
+NAMES = [
+    "digits, 10 leaves",
+    "digits, 40 leaves",
+    "wine",
+    "customers",
+    "words",
+    "long names",
+    "histograms",
+]
 
 
 @pytest.mark.parametrize(("target", "n_bars"), [("paper", 5), ("slide", 4), ("screen", 5)])
