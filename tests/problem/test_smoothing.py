@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs
 
 from tao_cluster.objectives import ByDistances, KMeans, KMedoids, Labels, SphericalKMeans
-from tao_cluster.problem.copies import Noise, with_noisy_copies
+from tao_cluster.problem.copies import Noise, _donors, with_noisy_copies
 from tao_cluster.problem.problem import Problem
 
 BLOBS = make_blobs(120, 4, centers=3, random_state=0)[0]
@@ -51,6 +51,14 @@ def test_copies_are_rows_with_a_part_of_the_difference_of_two_of_one_cluster():
     assert 0.85 < np.mean(is_own) < 1  # a few differences come from other clusters
     # They are no repeats of each other.
     assert len(np.unique(many.X.round(9), axis=0)) > 450
+
+
+def test_the_two_rows_of_a_difference_are_independent():
+    X = np.arange(200.0)[:, None]
+    donors = _donors(problem_of(X, centers=[[100.0]]), 16)
+    for rows in (donors[::2], donors[1::2]):
+        assert np.bincount(rows.ravel(), minlength=200).std() < np.sqrt(8)  # all rows serve
+    assert abs(np.corrcoef(donors[::2].ravel(), donors[1::2].ravel())[0, 1]) < 0.1
 
 
 def test_a_cluster_of_one_row_gets_noise_from_other_clusters():
