@@ -300,9 +300,6 @@ def test_tensors_that_numpy_can_read_are_arrays():
         model.predict(CudfFrame())
 
 
-# ---------------------------------------------------------------- centres of functions
-
-
 # ---------------------------------------------------------------- kinds
 
 

@@ -262,9 +262,6 @@ def test_a_row_of_weight_two_is_the_row_twice(seed):
     assert many.inertia_ == pytest.approx(one.inertia_, rel=1e-9)
 
 
-# ---------------------------------------------------------------- strange weights
-
-
 # ---------------------------------------------------------------- other units and columns
 
 

@@ -1,4 +1,4 @@
-"""Penalties and criteria by their definitions; what mismatches cost; clusters without rows."""
+"""Penalties by their definitions; what mismatches cost; clusters without rows."""
 
 import numpy as np
 import pytest
@@ -45,9 +45,6 @@ def test_histogram_is_the_share_of_each_cluster():
 @pytest.mark.parametrize("penalty", [ZeroOne(), SquaredError()])
 def test_equal_votes_go_to_the_lowest_cluster(penalty):
     assert penalty.leaf(np.array([3, 1, 3, 1, 2]), np.ones(5), 5)[0] == 1
-
-
-# ---------------------------------------------------------------- criteria
 
 
 # ---------------------------------------------------------------- the problem

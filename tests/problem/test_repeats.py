@@ -1,4 +1,4 @@
-"""Merging of repeated rows and of weights."""
+"""Merging of repeated rows."""
 
 import numpy as np
 import pytest
