@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import rest_in_sweeps
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -90,7 +89,10 @@ def check(model, constraints, X):
     np.testing.assert_array_equal(model.predict(X), estimator.labels_)
 
 
-def check_random_fit(seed):
+@pytest.mark.spaced(quick=1, slow=4)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(30))
+def test_a_random_fit_keeps_its_constraints(seed):
     rng = np.random.default_rng(seed)
     split, is_table = rng.choice(["axis", "oblique"]), bool(rng.random() < 0.3)
     X = table(seed, int(rng.integers(40, 70)), mixed=is_table)
@@ -116,33 +118,6 @@ def check_random_fit(seed):
     assert len(size) == 1 or size.min() >= options["min_samples_leaf"]
 
 
-@pytest.mark.spaced(quick=1, slow=2)
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(4))
-def test_a_random_fit_keeps_its_constraints(seed):
-    check_random_fit(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("first", rest_in_sweeps(range(4, 200, 14), 4))
-def test_random_fits_keep_their_constraints(first):
-    for seed in range(first, first + 14):
-        check_random_fit(seed)
-
-
-@pytest.mark.spaced(quick=0)
-@pytest.mark.parametrize("split", ["axis", "oblique"])
-def test_harmless_constraints_change_nothing(split):
-    X = table(1, mixed=False)
-    harmless = Constraints(columns=COLUMNS, max_depth=30, max_tests_per_column=100)
-    trees = [
-        TAOClustering(3, split=split, standardize=True, random_state=0, constraints=each).fit(X)
-        for each in (None, Constraints(), harmless)
-    ]
-    assert trees[0].tree_ == trees[1].tree_ == trees[2].tree_
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_columns_that_are_not_tested_shape_the_clusters():
@@ -154,7 +129,9 @@ def test_columns_that_are_not_tested_shape_the_clusters():
     np.testing.assert_array_equal(model.predict(other), model.labels_)
 
 
-def check_rows_on_lines(form):
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [np.float32, sp.csr_matrix])
+def test_rows_on_a_line_of_the_grid_go_where_the_rule_says(form):
     """Rows at a threshold of the form 0.1 k go where the printed rule says."""
     X = np.round(np.random.default_rng(0).uniform(0, 2, (200, 2)), 1)
     rules = Constraints(steps={0: 0.1, 1: 0.1})
@@ -166,17 +143,6 @@ def check_rows_on_lines(form):
         is_left = [tree.children_left[0] in tree.path(leaf) for leaf in model.apply(form(X))]
         values = np.asarray(form(X).todense() if sp.issparse(form(X)) else form(X))[:, column]
         np.testing.assert_array_equal(is_left, values >= line)
-
-
-@pytest.mark.slow
-def test_rows_on_a_line_of_the_grid_go_where_the_rule_says():
-    check_rows_on_lines(np.asarray)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [sp.csr_matrix, np.float32])
-def test_sparse_and_single_precision_rows_on_a_line(form):
-    check_rows_on_lines(form)
 
 
 @pytest.mark.slow
@@ -269,9 +235,7 @@ def test_impossible_constraints_raise_before_the_fit(message):
 
 SCALED = {
     "frame": lambda X: StandardScaler().set_output(transform="pandas").fit_transform(X),
-    "float32": lambda X: StandardScaler().fit_transform(X.astype(np.float32)),
     "sparse": lambda X: StandardScaler(with_mean=False).fit_transform(sp.csr_matrix(X)),
-    "list": lambda X: StandardScaler().fit_transform(X).tolist(),
 }
 
 

@@ -123,8 +123,3 @@ def test_a_cluster_without_rows(fit):
     assert model.node_counts_[0] == len(BLOBS)
     assert np.isfinite(model.cluster_centers_).all()
     assert model.to_text()
-
-
-def test_as_many_clusters_as_rows(fit):
-    model = fit(BLOBS[:3], 3)
-    assert_usable(model, BLOBS[:3])

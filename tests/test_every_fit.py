@@ -262,32 +262,6 @@ def test_a_row_of_weight_two_is_the_row_twice(seed):
     assert many.inertia_ == pytest.approx(one.inertia_, rel=1e-9)
 
 
-# ---------------------------------------------------------------- strange weights
-
-
-@pytest.mark.spaced(quick=1)
-@pytest.mark.parametrize("heaviest", [1e10, 1e14, 1e16])
-@pytest.mark.parametrize("split", ["oblique", "axis"])
-def test_one_heavy_row_does_not_spoil_the_tree(split, heaviest):
-    """It attracts a centre, and the other rows decide about the tree."""
-    X, weight = np.random.default_rng(3).normal(size=(90, 3)), np.ones(90)
-    weight[3] = heaviest
-    model, _ = Draw(TAOClustering(3, split=split, random_state=0), {}).fit(
-        {"X": X, "sample_weight": weight}
-    )
-    start, _ = Draw(greedy.IMM(3, random_state=0), {}).fit({"X": X, "sample_weight": weight})
-    assert model.cost_increase_ <= start.cost_increase_ + 1e-6
-
-
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize("power", [-100, 66])
-def test_a_scale_beyond_single_precision_is_named(make, power):
-    X = np.random.default_rng(0).normal(size=(90, 3)) * 2.0**power
-    greedy.ExKMC(3, random_state=0).fit(make(X))
-    with pytest.raises(ValueError, match="flow float32; rescale the data"):
-        greedy.ExKMC(3).fit(make(X.astype(np.float32)))
-
-
 # ---------------------------------------------------------------- other units and columns
 
 

@@ -17,10 +17,9 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info
 
-from greedy import IMM, ExKMC, ExShallow, Kauri, RandomCuts, SpEx
+from greedy import IMM, ExKMC, ExShallow, Kauri, RandomCuts
 from tao_cluster import (
     DirectForm,
-    PenaltyMethod,
     TAOClustering,
     compare,
     outofcore,
@@ -45,18 +44,14 @@ def tao(**options):
     return TAOClustering(4, random_state=0, **options)
 
 
-LIBLINEAR = PenaltyMethod(node_solver="liblinear", refine=False)
 FITS = {
     "oblique": (tao(), ROWS[:500]),
     "threads": (tao(n_jobs=2), MANY),
-    "liblinear": (tao(algorithm=LIBLINEAR, depth=2), ROWS[:400]),
     "kauri": (Kauri(4, max_leaves=30, random_state=0), ROWS),
     "exkmc": (ExKMC(4, max_leaves=60, random_state=0), ROWS),
     "axis": (tao(split="axis"), ROWS[:500]),
-    "spherical": (tao(objective="spherical"), ROWS[:500]),
     "goal": (tao(lambda_="auto", depth=2), ROWS[:500]),
     "shallow": (ExShallow(4, random_state=0), ROWS),
-    "spex": (SpEx(4, max_leaves=12, random_state=0), ROWS),
     "random cuts": (RandomCuts(4, n_trees=300, random_state=0, n_jobs=2), ROWS),
 }
 CALLS = {
@@ -145,13 +140,6 @@ def test_the_first_is_postponed_and_the_second_raises_at_once(times):
     assert not hasattr(model, "tree_")
 
 
-def test_another_handler_stays():
-    DONE.clear()
-    signal.signal(signal.SIGINT, lambda *args: DONE.append("heard"))
-    tao(objective=Pressed()).fit(ROWS[:100])
-    assert DONE.count("heard") == DONE.count("pressed") > 1
-
-
 # ---------------------------------------------------------------- functions that run several fits
 
 IRIS = load_iris().data
@@ -212,10 +200,3 @@ def test_compare_keeps_complete_splits_only(cut_off):
     cut_off(CutOff.n_fits + 3)
     with pytest.raises(KeyboardInterrupt):
         compare(IRIS, 3, {"cut off": CutOff(3)}, splits=5)
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_compare_raises_if_no_model_is_complete(cut_off, number):
-    cut_off(number)
-    with pytest.raises(KeyboardInterrupt):
-        compare(IRIS, 3, {"cut off": CutOff(3), "never fitted": IMM(3)})

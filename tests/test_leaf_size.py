@@ -5,12 +5,9 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import greedy
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore
-from tao_cluster.tree.leaf_size import LeafSize
 
 METHODS = {
     name: getattr(greedy, name)
@@ -119,20 +116,6 @@ def test_repeated_rows_count_as_often_as_they_occur():
     with lost_clusters(2):
         model.fit(np.array([[0.0], [1.0], [10.0]]), sample_weight=weights)
     assert model.tree_.n_leaves == 1
-
-
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.lists(st.integers(0, 5), min_size=2, max_size=12), st.integers(1, 6), st.booleans())
-def test_thresholds_are_those_that_leave_enough_rows(values, least, is_share):
-    values, rows = np.array(values, float), np.arange(len(values))
-    units = np.random.default_rng(len(values)).integers(1, 4, len(values)).astype(float)
-    minimum = least / units.sum() if is_share else least
-    size = LeafSize(units, minimum)
-    low, high = size.thresholds(values, rows)
-    for threshold in np.unique(values):
-        is_allowed = low <= threshold < high
-        assert is_allowed == size.is_met(rows, values <= threshold)
 
 
 @pytest.mark.parametrize("least", [0, 0.0, 0.6, -1, "2", None])

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from matplotlib import pyplot as plt
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from test_refitting import QUICK, customers, slow
@@ -21,7 +20,7 @@ def fitted():
     return table_pipeline(then, 3, split="axis", **QUICK).fit(then), then
 
 
-@pytest.mark.parametrize("seed", [0, *map(slow, range(1, 5))])
+@pytest.mark.parametrize("seed", [0, slow(1)])
 @pytest.mark.parametrize("n", [60, 1200])
 def test_two_halves_hold(seed, n, fitted):
     found = monitor(fitted[0], customers(n, 100 + seed), customers(n, 200 + seed))
@@ -64,16 +63,6 @@ def test_changes_need_a_refit(how, reason, fitted):
 
 
 @pytest.mark.slow
-def test_a_column_without_a_test_is_only_watched(fitted):
-    model, then = fitted
-    found = monitor(model, then, changed(customers(1200, 5), "age"))
-    assert found.reasons == []
-    assert "watch age" in found.verdict
-    assert found.columns.loc["age", "status"] == "moved"
-    assert not found.columns.loc["age", "tested"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *map(slow, range(1, 3))])
 def test_transitions_sum_to_the_rows(seed, fitted):
     rng = np.random.default_rng(seed)
@@ -99,14 +88,6 @@ def test_who_moved_where(fitted):
     found = monitor(model, then, now, ids=(then.index, now.index))
     assert found.transitions.iloc[0, 1] == 60
     assert found.verdict.startswith("5.0 % changed segment; the segments still hold")
-
-
-def test_a_single_segment_holds():
-    X = np.random.default_rng(0).normal(size=(200, 2))
-    found = monitor(TAOClustering(1, **QUICK).fit(X), X[:100], X[100:])
-    assert found.reasons == []
-    assert len(found.tests) == 0
-    assert found.verdict in found.text
 
 
 @pytest.mark.parametrize(
@@ -173,18 +154,3 @@ def test_arrays_sparse_rows_greedy_models_and_labels(monkeypatch):
     found = monitor(model, then, now, y=(y[:300], y[300:]))
     assert found.costs.to_numpy().tolist() == [[0.0, 0.0]]
     assert found.segments.index.tolist() == ["a", "b"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [slow(3), 10])
-def test_the_picture_has_a_bar_per_segment_and_month(k):
-    X = np.random.default_rng(k).normal(size=(400, 4))
-    model = TAOClustering(k, split="axis", max_leaves=k, **QUICK).fit(X)
-    found = monitor(model, X[:200], X[200:])
-    left, right = found.plot()
-    assert len(left.patches) == 2 * k
-    n_bars = min(12, 4 + len(found.tests))
-    assert [label.get_text() for label in right.get_yticklabels()] != []
-    assert len(right.patches) == n_bars
-    assert left.figure._suptitle.get_text().replace("\n", " ") == found.verdict
-    plt.close(left.figure)

@@ -11,7 +11,6 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.n_clusters import NUMBERS, WITH, WITHOUT, clustered, without
 from greedy import IMM
 from tao_cluster import TAOClustering, choose_n_clusters, load, outofcore, table_pipeline
-from tao_cluster.explanations import explain
 from tao_cluster.report import report
 from tao_cluster.separation import suggest
 
@@ -106,16 +105,6 @@ def test_displays_say_where_a_cut_lies():
     assert "cut in a gap" in str(pipeline.fit(X)[-1].explain(X[0]))
 
 
-def test_cuts_between_levels_are_not_called_gaps():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"plan": rng.permutation(["free", "gold"] * 100), "x": rng.random(200)})
-    labels = table["plan"] == "gold"
-    options = {"objective": "labels", "random_state": 0, "split": "axis"}
-    pipeline = table_pipeline(table, **options).fit(table, labels)
-    assert report(pipeline)["nodes"][0]["density"] == 0
-    assert "cut" not in str(explain(pipeline, table.iloc[:1]))
-
-
 @pytest.mark.slow
 def test_suggestion_has_a_reason_and_a_table():
     X, _ = rows()
@@ -196,18 +185,3 @@ def test_fresh_sets():
         assert suggested(X, i, numbers) == k
     for i, kind in enumerate(WITHOUT[:2]):
         assert suggested(without(kind, np.random.default_rng([78, i]), 400), i, numbers) == 1
-
-
-@pytest.mark.sweep
-def test_more_fresh_sets():
-    right = [
-        suggested(X, i) == k
-        for i, kind in enumerate(WITH * 2)
-        for X, k in [clustered(kind, np.random.default_rng([79, i]), most_rows=700)]
-    ]
-    none = [
-        suggested(without(kind, np.random.default_rng([80, i]), 600), i) == 1
-        for i, kind in enumerate(WITHOUT[:9])
-    ]
-    assert sum(right) >= 8
-    assert sum(none) >= 8

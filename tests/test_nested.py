@@ -44,17 +44,12 @@ def assert_nested(trees, X):
     assert (np.diff(table["n_leaves"]) >= 0).all()
 
 
-def sum_of_squares(X, labels):
-    return sum(((X[labels == c] - X[labels == c].mean(axis=0)) ** 2).sum() for c in set(labels))
-
-
 @pytest.mark.parametrize(
     "make",
     [
         lambda: TAOClustering(5, **QUICK),
         slow(lambda: TAOClustering(5, split="axis", standardize=True, **QUICK)),
         lambda: ExKMC(4, max_leaves=7, random_state=0),
-        slow(lambda: TAOClustering(4, objective="kmedians", **QUICK)),
         slow(lambda: make_pipeline(StandardScaler(), TAOClustering(5, **QUICK))),
     ],
 )
@@ -108,46 +103,31 @@ def test_the_order_of_divisions_costs_least(seed, k, has_weights):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("split", ["oblique", slow("axis")])
-def test_trained_trees_are_nested_and_cost_no_more_than_cut_back_ones(split):
-    terms = {"split": split, "random_state": 0, "algorithm": DirectForm(search="none", copies=5)}
-    trees = fit_nested(WINE, 5, max_leaves=5 if split == "oblique" else 9, **terms)
+def test_trained_trees_are_nested_and_cost_no_more_than_cut_back_ones():
+    terms = {"random_state": 0, "algorithm": DirectForm(search="none", copies=5)}
+    trees = fit_nested(WINE, 5, max_leaves=5, **terms)
     assert_nested(trees, WINE)
     model = TAOClustering(5, max_cost_increase=2, **terms).fit(WINE)
     cut_back = nested(model, WINE, form="prunings")
     assert trees.table["cost_increase"].mean() < cut_back.table["cost_increase"].mean()
-    if split == "oblique":
-        assert list(trees.table["n_leaves"]) == [1, 2, 3, 4, 5]
-        assert (trees.nodes >= 0).all()
+    assert list(trees.table["n_leaves"]) == [1, 2, 3, 4, 5]
+    assert (trees.nodes >= 0).all()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sparse", slow("float32"), slow("weights"), slow("far")])
+@pytest.mark.parametrize("kind", ["sparse", "weights"])
 def test_the_same_tree_for_other_forms_of_the_rows(kind):
     X, _ = make_blobs(90, 3, centers=4, random_state=1)
     X = X.round(1)
     trees = fit_nested(X, 4, **QUICK)
     if kind == "sparse":
         other = fit_nested(sp.csr_matrix(X), 4, **QUICK)
-    elif kind == "float32":
-        other = fit_nested(X.astype(np.float32), 4, **QUICK)
-    elif kind == "far":
-        other = fit_nested(X + 1e5, 4, **QUICK)
+        assert np.mean(other.labels == trees.labels) > 0.99
     else:
         twice = fit_nested(np.vstack([X, X[:40]]), 4, **QUICK)
         weight = np.where(np.arange(len(X)) < 40, 2.0, 1.0)
         trees = fit_nested(X, 4, sample_weight=weight, **QUICK)
         assert np.array_equal(twice.labels[:, : len(X)], trees.labels)
-        return
-    assert np.mean(other.labels == trees.labels) > 0.99
-
-
-@pytest.mark.slow
-def test_threads_do_not_change_the_tree():
-    X, _ = make_blobs(3000, 12, centers=7, cluster_std=3.0, random_state=0)
-    one, two = (fit_nested(X, 6, random_state=0, n_jobs=n) for n in (1, 2))
-    assert one.model.tree_ == two.model.tree_
-    assert np.array_equal(one.labels, two.labels)
 
 
 def test_a_given_dendrogram_is_explained():

@@ -45,7 +45,6 @@ def share_equal(model, other, X):
 MODELS = {
     "oblique": lambda: TAOClustering(4, **QUICK),
     "axis": lambda: TAOClustering(4, split="axis", standardize=True, **QUICK),
-    "limit": lambda: TAOClustering(4, max_leaves=6, min_samples_leaf=10, **QUICK),
     "squared": lambda: TAOClustering(
         4, algorithm=tao_cluster.PenaltyMethod(penalty="squared"), lambda_=0.1, random_state=3
     ),
@@ -54,9 +53,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", ["oblique", "greedy", *map(slow, ["axis", "limit", "squared", "pipeline"])]
-)
+@pytest.mark.parametrize("name", ["oblique", "greedy", *map(slow, ["axis", "squared", "pipeline"])])
 def test_numbers_stay_and_tests_stay_exactly(name, tmp_path, capsys):
     then, now, _ = blobs(7)
     model = MODELS[name]().fit(then)
@@ -81,7 +78,7 @@ def test_numbers_stay_and_tests_stay_exactly(name, tmp_path, capsys):
     np.testing.assert_array_equal(model.predict(now), before[1])
 
 
-@pytest.mark.parametrize("seed", [0, *map(slow, range(1, 4))])
+@pytest.mark.parametrize("seed", [0, slow(1)])
 @pytest.mark.parametrize("split", ["axis", "oblique"])
 def test_columns_and_structure_stay_while_the_cost_falls(seed, split):
     rng = np.random.default_rng(seed)
@@ -145,7 +142,7 @@ def test_raw_tables_keep_their_schema_and_encoding(keep, split):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", ["columns", slow("tests"), slow("nothing")])
+@pytest.mark.parametrize("keep", ["columns", "nothing"])
 def test_weights_embeddings_labels_and_sparse_rows(keep):
     then, now, group = blobs(2)
     weight = np.random.default_rng(0).integers(0, 3, len(now))

@@ -1,8 +1,6 @@
 """Saved models: the same predictions and explanations after loading, and bad files raise."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +24,6 @@ from tao_cluster import (
     load,
     outofcore,
     save,
-    table_pipeline,
 )
 from tao_cluster.columns import Numeric
 from tao_cluster.export import Indicator
@@ -53,9 +50,7 @@ VARIANTS = {
     "defaults": {},
     "standardized": {"standardize": True, "max_cost_increase": 5, "validation": 0.3},
     "axis": {"split": "axis"},
-    "spherical": {"objective": "spherical"},
     "kmedians": {"objective": KMedians()},
-    "kmedoids": {"objective": "kmedoids", "split": "axis"},
     "penalty": {"algorithm": PenaltyMethod(penalty="squared", refine=False), "lambda_": 1},
     "objects": {
         "algorithm": DirectForm(node_solver=Newton(), max_features_per_test=2),
@@ -64,7 +59,6 @@ VARIANTS = {
         "lambda_": 2.0,
     },
     "a tree": {"init": TREE, "lambda_": 0.1},
-    "centres": {"reference": FRAME.to_numpy()[[0, 60, 120]]},
     "an estimator": {"reference": KMeans(3, random_state=0, n_init=1)},
 }
 
@@ -136,23 +130,7 @@ def test_models_of_this_version_load_for_ever(tmp_path):
 
 
 @pytest.mark.slow
-def test_another_process_reads_it(tmp_path):
-    model = model_of("standardized")
-    model.save(tmp_path / "model.json")
-    X = tmp_path / "X.csv"
-    FRAME.to_csv(X, index=False)
-    code = (
-        "import pandas, tao_cluster, sys\n"
-        "model = tao_cluster.load(sys.argv[1])\n"
-        "print(*model.predict(pandas.read_csv(sys.argv[2])))\n"
-    )
-    command = [sys.executable, "-c", code, tmp_path / "model.json", X]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
-    assert done.stdout.split() == [str(label) for label in model.labels_]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["standardized", "labels", "MixtureTree"])
+@pytest.mark.parametrize("name", ["standardized", "MixtureTree"])
 def test_skops_keeps_it_too(name):
     """skops files list their types, each of which the reader has to trust."""
     model = model_of(name)
@@ -179,14 +157,11 @@ def test_a_tree_and_an_expanded_one(tmp_path):
     "value",
     [
         np.inf,
-        -np.inf,
         (1, "a", None, True),
         [Indicator("plan", "gold"), Indicator("plan", None), Numeric("income", 3.5)],
         [Indicator("plan", "other", True, (1, 2.5, False, "x"), True, None, "Plan")],
         {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([True, False])},
-        np.array([0.5, 65504.0, -0.0], dtype=np.float16),
         np.array(["x", None, 3], dtype=object),
-        np.array(["x", "yy"]),
         np.zeros((0, 3)),
     ],
 )
@@ -228,13 +203,6 @@ def taxicab(one, other):
     return float(np.abs(one - other).sum())
 
 
-class Doubled(KMeansObjective):
-    """An objective of our own, with the centres of k-means."""
-
-    def distances(self, data, centers):
-        return 2 * super().distances(data, centers)
-
-
 class Bare:
     """An objective of our own that implements only what it must."""
 
@@ -250,7 +218,6 @@ class OwnLabels(Labels):
 FEW = FRAME[::3]
 OWN = {
     "metric": {"objective": KMedoids(metric=taxicab, n_init=1), "split": "axis"},
-    "class": {"objective": Doubled(), "standardize": True, "lambda_": 1.0},
     "bare": {"objective": Bare(), "lambda_": 1.0},
     "labels": {"objective": OwnLabels(), "lambda_": 0.1},
 }
@@ -317,18 +284,6 @@ def test_an_objective_that_the_file_holds_is_not_given(tmp_path):
             load(tmp_path / name, objective=KMedians())
 
 
-def test_a_pipeline_with_an_objective_of_ones_own(tmp_path):
-    table = FRAME.assign(name=NAMES)
-    pipeline = table_pipeline(table, 3, objective=Doubled(), lambda_=1, random_state=0).fit(table)
-    with pytest.warns(UserWarning, match="does not hold the objective Doubled"):
-        save(pipeline, tmp_path / "model.json")
-    np.testing.assert_array_equal(
-        load(tmp_path / "model.json").predict(table), pipeline.predict(table)
-    )
-    other = load(tmp_path / "model.json", objective=Doubled())
-    assert other.score(table) == pipeline.score(table)
-
-
 class OwnStart(Bisecting):
     """An initial tree of our own."""
 
@@ -378,10 +333,8 @@ def put(value, *keys):
 BAD = {
     "a newer version": (put(2, "version"), "reads version"),
     "a version that is true": (put(True, "version"), "it has version"),
-    "another class": (put("Popen", "class"), "no estimator 'Popen'"),
     "another parameter": (put(1, "parameters", "n_trees"), "argument 'n_trees'"),
     "another attribute": (put(1, "attributes", "predict"), "no fitted attribute 'predict'"),
-    "no tree": (without("tree_"), "tree_ is missing"),
     "another tree": (put(3, "attributes", "tree_"), "tree_ must be a Tree"),
     "other features": (put(7, "attributes", "n_features_in_"), "another number of features"),
     "no centre": (
@@ -447,9 +400,7 @@ def test_a_file_that_is_not_json_raises(text, tmp_path):
 FITS = {
     "float32": lambda: TAOClustering(2, random_state=0).fit(FRAME.astype(np.float32)),
     "sparse": lambda: TAOClustering(2, random_state=0).fit(sp.csr_matrix(FRAME)),
-    "equal rows": lambda: TAOClustering(1).fit(np.zeros((9, 2))),
     "huge": lambda: greedy.ExSingleLink(2).fit(FRAME.to_numpy() * 1e100),
-    "one cluster": lambda: greedy.ExKMC(1).fit(FRAME),
     "no weight": lambda: greedy.IMM(2).fit(FRAME, sample_weight=LABELS),
     "blocks": lambda: outofcore.fit(greedy.IMM(2), [FRAME[::2], FRAME[1::2]], random_state=0),
     "output": lambda: greedy.IMM(2).set_output(transform="pandas").fit(FRAME),
@@ -458,7 +409,6 @@ FITS = {
         for kind, y in {
             "int": np.where(LABELS == 0, -1, LABELS),
             "float": np.where(LABELS == 0, np.nan, LABELS),
-            "bool": LABELS > 0,
             "texts": np.where(LABELS == 0, None, NAMES),
         }.items()
     },

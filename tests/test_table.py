@@ -1,22 +1,19 @@
 """table_pipeline: decisions about columns, balance of categories, and the steps of the pipeline."""
 
-import datetime
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_wine, make_blobs
+from sklearn.datasets import load_wine
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from tao_cluster import OpenQuestionsError, TAOClustering, table_pipeline
 from tao_cluster.columns.readers import UnreadableCellError
 
 N = 240
-SINCE = "days since 2020-01-05"
 BOTH_AND_MISSING = "2 levels, one more for missing values"
 
 
@@ -66,41 +63,24 @@ def structured_table(seed, n=N, n_clusters=3):
         ([1.5, np.nan] * 120, "constant", "left out"),
         ([1.5, np.nan, 2.5, 3.5] * 60, "number", "number, median where missing"),
         (["a", "b", None] * 80, "category", "2 levels, one more for missing values"),
-        (["a", None] * 120, "category", "1 levels, one more for missing values"),
         (pd.Categorical(["a", "b"] * 120), "category", "2 levels"),
-        ([True, False] * 120, "category", "2 levels"),
         ([0, 1] * 120, "category", "2 levels"),
-        ([0.0, 1.0, np.nan] * 80, "category", "2 levels, one more for missing values"),
         ([f"level {j % 30:x}" for j in range(N)], "category", "19 most frequent levels, and other"),
         (["3 EUR", "4.5 EUR"] * 120, "number", "number"),
-        (["3", "4.5"] * 120, "number", "number"),
         (["-$185.00", "$20.50"] * 120, "number", "number"),
-        (["\u22121", "\u22122.5", "3"] * 80, "number", "number"),
         (["5\u00a0000", "12\u00a0500", "70"] * 80, "number", "number"),
-        (["223 m2", "70 m2"] * 120, "number", "number"),
         (["10.0.3.7", "10.0.3.8"] * 120, "category", "2 levels"),
-        (["3x", "12x"] * 120, "category", "2 levels"),
-        (["0", "1"] * 120, "category", "2 levels"),
-        (["\u0661\u0662", "\u0663\u0664"] * 120, "category", "2 levels"),
         (pd.Categorical([1, 2, 3] * 80), "category", "3 levels"),
         (pd.array([1, 2, 3, None] * 60, dtype="Int64"), "number", "number, median where missing"),
         (pd.array([True, False, None] * 80, dtype="boolean"), "category", BOTH_AND_MISSING),
-        (["8:05", "9:43", "12:30"] * 80, "time", "hours since midnight"),
-        (
-            [datetime.date(2020, 1, 5), datetime.date(2020, 2, 1)] * 120,
-            "date",
-            "days since 2020-01-05",
-        ),
         ([pd.Timestamp("2020-01-05"), pd.NaT] * 120, "constant", "left out"),
         (pd.period_range("2020-01", periods=N, freq="D"), "date", "left out"),
         ([f"{j}-{j + 1}" for j in range(12)] * 20, "category", "12 levels"),
         (["09:30", "17:45"] * 120, "time", "hours since midnight"),
         (["2020-01-05", "2020-02-01"] * 120, "date", "days since 2020-01-05"),
-        (pd.to_datetime(["2020-01-05", "2020-02-01"] * 120), "date", "days since 2020-01-05"),
         ([f"Person {j}" for j in range(N)], "name", "left out"),
         (["x"] * N, "constant", "left out"),
         ([None] * N, "constant", "left out"),
-        (["?", "x"] * 120, "category", "1 levels, one more for missing values"),
         ([[1]] * N, "other", "left out"),
     ],
 )
@@ -117,9 +97,6 @@ def test_each_kind_of_column_has_its_decision(values, kind, done):
         (["3 EUR", "4 USD", "5 EUR"] * 80, {"kind": "category"}, {"use": False}),
         (["(185)", "(20)", "31.5"] * 80, {"use": False}, {"use": False}),
         (["6/3/1984", "12/30/2001"] * 120, {"kind": "date", "format": "%m/%d/%Y"}, None),
-        (["June 03, 1984", "May 30, 2001"] * 120, {"kind": "date", "format": "%B %d, %Y"}, None),
-        (["06/30/1984 14:30"] * 9 + ["12/30/2001 08:00"] * 9,
-         {"kind": "date", "format": "%m/%d/%Y %H:%M"}, None),
         (["6/3/84", "12/30/01"] * 120, {"kind": "date", "format": "%m/%d/%y"}, None),
         (["02134", "10001"] * 120, {"kind": "category"}, None),
         (["24:00", "09:30", "17:45"] * 80,
@@ -146,27 +123,15 @@ def test_columns_in_doubt_are_asked_about_and_the_answers_work(values, answer, c
     ("name", "values", "is_name"),
     [
         ("CustomerID", np.arange(N) % 50, True),
-        ("customer_id", np.random.default_rng(1).integers(0, 10**6, N), True),
-        ("zip", np.arange(N) % 90, True),
         ("phone nr", np.arange(N) % 90, True),
-        ("userid", np.arange(N) % 90, True),
         ("ref", np.random.default_rng(1).permutation(N) + 500, True),
-        ("ref", np.random.default_rng(1).integers(0, 10**6, N), True),
         ("ref", np.random.default_rng(1).integers(0, 10**6, N).astype(float), True),
         ("row", np.arange(N), True),
-        ("humid", np.random.default_rng(1).integers(0, 100, N), False),
-        ("orderId", np.arange(N) % 90, True),
-        ("barcode", np.arange(N) % 90 + 4_000_000_000_000, True),
         ("store", np.arange(N) % 90, True),
-        *(
-            (word, np.random.default_rng(1).poisson(20, N), False)
-            for word in ("humid", "Madrid", "Valladolid", "typhoid", "asteroid", "orchid", "El Cid")
-        ),
+        *((word, np.random.default_rng(1).poisson(20, N), False) for word in ("humid", "El Cid")),
         ("price_per_unit", np.random.default_rng(1).poisson(20, N), False),
-        ("paid", np.random.default_rng(1).lognormal(8, 1, N).round(), False),
         ("income", np.random.default_rng(1).lognormal(10, 0.5, N).round(), False),
         ("proline", load_wine().data[:, -1], False),
-        ("score", np.random.default_rng(1).normal(5000, 900, N).round(), False),
         ("age", np.arange(N) % 60, False),
         ("length", np.random.default_rng(1).random(N), False),
     ],
@@ -211,14 +176,6 @@ def test_words_for_missing_values_count_in_new_rows_too():
     new = table.head(3).astype({"income": object})
     gap = pipeline.predict(new.assign(income=np.nan, region=None))
     np.testing.assert_array_equal(pipeline.predict(new.assign(income=" n/a", region="NA ")), gap)
-
-
-@pytest.mark.slow
-def test_one_row_as_a_series_raises_with_the_remedy():
-    table, _ = structured_table(0)
-    pipeline = table_pipeline(table, 3, random_state=0).fit(table)
-    with pytest.raises(ValueError, match=r"got a Series. One row is df.iloc\[\[0\]\]"):
-        pipeline.predict(table.iloc[0])
 
 
 def test_words_for_missing_values_can_be_chosen():
@@ -280,27 +237,6 @@ def test_clusters_follow_the_numbers_and_not_the_levels(split):
     table, truth = structured_table(1)
     pipeline = table_pipeline(table, 3, split=split, random_state=0).fit(table)
     assert adjusted_rand_score(truth, pipeline.predict(table)) >= 0.95
-
-
-@pytest.mark.slow
-def test_strings_beside_numbers_are_categories():
-    table = pd.DataFrame({"size": ["S", "M", 42] * 80, "z": np.arange(N) / 7})
-    pipeline = table_pipeline(table, 3, random_state=0).fit(table)
-    assert "size is 42" in pipeline[:-1].get_feature_names_out()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_unrelated_columns_with_rare_levels_do_not_make_clusters(seed):
-    numbers, truth = make_blobs(600, 3, centers=4, cluster_std=1.0, random_state=seed + 10)
-    rng = np.random.default_rng(seed)
-    table = pd.DataFrame(numbers, columns=list("xyz"))
-    table["sex"] = rng.choice(["f", "m"], 600, p=[0.02, 0.98])
-    table["region"] = rng.choice([f"r{j}" for j in range(12)], 600)
-    free = TAOClustering(4, random_state=0).fit(StandardScaler().fit_transform(numbers))
-    pipeline = table_pipeline(table, 4, random_state=0).fit(table)
-    assert adjusted_rand_score(free.free_labels_, pipeline[-1].free_labels_) >= 0.9
-    assert adjusted_rand_score(truth, pipeline.predict(table)) >= 0.9
 
 
 @pytest.mark.slow

@@ -92,13 +92,3 @@ def test_files_that_are_mapped(name, tmp_path):
     path.write_bytes(packed(X__npy=bytes_of(ROWS)))
     with pytest.raises(ValueError, match=r"the content is an \.npz archive: rename the file"):
         blocks_of(path)
-
-
-@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_files_of_every_version_and_order_are_read(version, order, tmp_path):
-    path = tmp_path / "rows.npy"
-    with path.open("wb") as file:
-        np.lib.format.write_array(file, np.asarray(ROWS, order=order), version)
-    (block,) = blocks_of(path).results(lambda block, _: np.array(block.X), None)
-    np.testing.assert_array_equal(block, ROWS)

@@ -50,9 +50,8 @@ def expected_of(frame, columns, **parameters):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("data", ["birds.parquet", "birds"])
-def test_a_table(rows, capsys, data):
-    run("fit", data, *OPTIONS, "--id", "tag")
+def test_a_table(rows, capsys):
+    run("fit", "birds", *OPTIONS, "--id", "tag")
     shown = capsys.readouterr()
     model = load("birds_tree/model.json")
     expected = expected_of(rows, ["bill", "mass", "ringed"], standardize=True)
@@ -107,15 +106,6 @@ def test_what_was_fitted_is_used_as_ever(rows, capsys):
 
 
 @pytest.mark.slow
-def test_new_rows_without_names(rows):
-    run("fit", "birds", *OPTIONS, "--id", "tag", "--columns", "bill,mass")
-    rows[["mass", "ringed", "bill"]].to_parquet("nameless.parquet")
-    run("predict", "birds_tree", "nameless.parquet", "--out", "a.csv")
-    run("predict", "birds_tree", "nameless.parquet", "--out", "b.csv", "--out-of-core")
-    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
-
-
-@pytest.mark.slow
 def test_progress_is_printed_in_a_terminal(rows, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     run("fit", "birds.parquet", *OPTIONS)
@@ -124,11 +114,6 @@ def test_progress_is_printed_in_a_terminal(rows, capsys, monkeypatch):
 
 BAD = {
     "missing": (["birds", "--missing", "median"], "birds: --missing needs the rows in memory"),
-    "codes": (["birds", "--categorical", "ringed"], "--categorical needs the rows in memory"),
-    "classes": (
-        ["birds", "--objective", "labels", "--classes", "tag"],
-        "--classes needs the rows in memory",
-    ),
     "no column": (["birds", "--drop", "tail"], "birds: drop: there is no column 'tail'"),
     "no column left": (["birds", "--columns", "tag"], "no numeric column is left"),
     "medians": (
@@ -137,7 +122,6 @@ BAD = {
     ),
     "no file": (["bees"], "bees: no such file or folder"),
     "another file": (["birds.csv"], "birds.csv: --out-of-core reads a .parquet file"),
-    "too many clusters": (["birds.parquet", "-k", "1000"], "should be >= n_clusters=1000"),
     "no Parquet": (["damaged.parquet"], "damaged.parquet: "),
     "gaps": (["gaps.parquet"], "gaps.parquet: row 1 has a missing or infinite value"),
 }

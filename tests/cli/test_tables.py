@@ -72,28 +72,6 @@ def test_the_tree_is_that_of_python(wine, capsys, name):
 
 
 @pytest.mark.slow
-def test_codes_are_categories(wine):
-    wine["code"] = np.arange(178) % 4
-    wine.to_csv("wine.csv", index=False)
-    model, _ = fit("--categorical", "code")
-    decisions = model.decisions_.set_index("column")
-    assert decisions.loc["code", "done"] == "4 levels"
-
-
-@pytest.mark.slow
-def test_rows_with_missing_values_are_left_out_on_request(wine, capsys):
-    model, labels = fit("--missing", "drop")
-    assert "3 of 178 rows have missing values: left out" in capsys.readouterr().err
-    np.testing.assert_array_equal(labels["row"], wine.dropna().index)
-    table = pd.read_csv("wine.csv").dropna()
-    expected = table_pipeline(table, 3, lambda_=5, random_state=0).fit(table)
-    assert model[-1].tree_ == expected[-1].tree_
-    assert main(["fit", "wine.csv", "--missing", "refuse", "--force"]) == 2
-    error = capsys.readouterr().err
-    assert "wine.csv: column 'ash' has 2 missing values" in error
-
-
-@pytest.mark.slow
 def test_header_of_years_and_a_missing_header(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(0).normal(size=(40, 4)).round(3)
@@ -174,8 +152,6 @@ def test_compare_writes_its_table_and_picture(wine, capsys):
     [
         (["--methods", "best"], "Unknown method 'best'"),
         (["--validation", "2"], "validation=2.0 must be a share"),
-        (["--classes", "species"], "there is no column 'species'"),
-        (["--out", "nowhere/run"], "nowhere: no such folder"),
         (["--leaves", "2"], "max_leaves"),
     ],
 )

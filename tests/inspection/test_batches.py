@@ -65,17 +65,6 @@ def test_several_rows_are_several_explanations(model):
         model.explain(np.full((2, 4), np.nan))
 
 
-def test_rows_of_tables_are_positions():
-    table = load_iris(as_frame=True).data.set_index(
-        np.char.add("flower ", np.arange(150).astype(str))
-    )
-    for fitted in (IMM(3, random_state=0), make_pipeline(StandardScaler(), IMM(3, random_state=0))):
-        fitted.fit(table)
-        whys = explain(fitted, table[48:53])
-        assert list(whys) == [explain(fitted, row) for _, row in table[48:53].iterrows()]
-        assert set(whys.to_frame()["row"]) == set(range(5))
-
-
 def test_frame_has_a_row_a_test(model):
     X = load_iris().data[::25]
     whys = model.explain(X)
@@ -155,33 +144,6 @@ def test_a_row_is_its_position(tree):
     assert (change.to_frame()[["row", "leaf"]] == [0, change.leaf]).all().all()
 
 
-def test_bars_never_break_numbers(rng):
-    names = [f"a long name of many words, number {i}, which has two lines" for i in range(4)]
-    names[3] = "x" * 200
-    wide = Tree.from_splits(
-        [1, -1, -1], [2, -1, -1], [(range(4), [-0.0123, 4.56, -7.0, 1e5]), None, None],
-        [0, 0, 0], [-1, 0, 1], 4,
-    )  # fmt: skip
-    why = explain(wide, rng.normal(size=4), names)
-    (ax,) = why.plot().axes
-    labels = [label.get_text() for label in ax.get_yticklabels()]
-    for label, (_, number, *_) in zip(labels, why.tests[0].steps, strict=False):
-        shown = number.replace("-", "\N{MINUS SIGN}")
-        assert label.split("\n")[-1].endswith(f"= {shown}")
-        assert len(label.split("\n")) <= 2
-
-
-@pytest.mark.slow
-def test_many_terms_end_in_one_bar_for_the_rest(rng):
-    wide = Tree.from_splits(
-        [1, -1, -1], [2, -1, -1], [(range(12), np.ones(12)), None, None], [0, 0, 0], [-1, 0, 1], 12
-    )
-    why = explain(wide, rng.normal(size=12))
-    (ax,) = why.plot().axes
-    assert len(ax.patches) == 8 + 1 + 1
-    assert ax.patches[8].get_x() + ax.patches[8].get_width() == pytest.approx(why.tests[0].total)
-
-
 X = np.random.default_rng(0).normal(size=(20, 2))
 READERS = {
     "explain": lambda model: explain(model, X[0]),
@@ -218,10 +180,3 @@ def test_models_that_are_not_fitted_say_so(name):
     for unfitted in (TAOClustering(3), ExKMC(3), make_pipeline(StandardScaler(), IMM(3))):
         with pytest.raises(NotFittedError):
             READERS[name](unfitted)
-
-
-def test_measures_take_estimators(model):
-    iris = load_iris().data
-    for name in ("weighted_average_depth", "weighted_average_explanation_size", "feature_usage"):
-        measure = getattr(measures, name)
-        np.testing.assert_array_equal(measure(model, iris), measure(model.tree_, iris))

@@ -9,13 +9,13 @@ import pytest
 import scipy.sparse as sp
 from conftest import random_tree
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from greedy import IMM, ExKMC
-from tao_cluster import DirectForm, TAOClustering, Tree, load
+from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.explanations import nearest_change
 from tao_cluster.export import Indicator
 
@@ -102,22 +102,6 @@ def test_of_fitted_models_and_every_kind_of_row():
         assert inside.row.max() <= 16
 
 
-def test_of_tables_by_name():
-    X = load_wine(as_frame=True).data
-    model = TAOClustering(3, lambda_=1, depth=3, standardize=True, random_state=0).fit(X)
-    for k in range(3):
-        change = model.nearest_change(X.iloc[[0]], k)
-        assert list(change.row.columns) == list(X.columns)
-        assert model.predict(change.row) == k
-        by_name = model.nearest_change(X.iloc[0], k)
-        assert by_name.cost == change.cost
-        names = [c.name for c in change.changes]
-        if names:
-            with_fixed = model.nearest_change(X.iloc[[0]], k, fixed=names)
-            assert not set(names) & {c.name for c in with_fixed.changes}
-            assert with_fixed.cost >= change.cost
-
-
 @pytest.mark.slow
 def test_of_pipelines_in_raw_units(rng):
     n = 120
@@ -183,8 +167,6 @@ def test_what_is_there_already_and_what_cannot_be():
         ({"fixed": ["width"]}, "There is no feature 'width'"),
         ({"fixed": [2]}, "There is no feature 2"),
         ({"bounds": {"x0": (2, 1)}}, r"bounds of 'x0' must be two numbers in order"),
-        ({"bounds": {"x0": (np.nan, 1)}}, r"bounds of 'x0' must be two numbers in order"),
-        ({"spreads": [1.0]}, "spreads must be 2 numbers above 0"),
         ({"spreads": [1.0, 0.0]}, "spreads must be 2 numbers above 0"),
         ({"x": [[0.0, 1.0], [1.0, 2.0]]}, "Expected one row, got data of shape"),
         ({"x": [np.nan, 1.0]}, "NaN"),
@@ -210,16 +192,6 @@ def test_text_json_and_html():
     assert "high &amp; low" in change._repr_html_()
 
 
-def test_thresholds_far_from_zero_are_crossed(rng):
-    """Sums of a thousand million: rounding is more than the usual margin."""
-    weights = rng.normal(size=5) * 1e9
-    x = rng.normal(size=5) * 1e3
-    tree = stump(weights, float(weights @ x) + 1e5)
-    change = nearest_change(tree, x, 1)
-    assert tree.predict(change.row) == 1
-    assert change.cost == pytest.approx(1e5 / np.abs(weights).max(), rel=0.02)
-
-
 @pytest.mark.slow
 def test_changes_stay_in_the_observed_range_and_integers():
     X = load_digits().data[:300]
@@ -233,23 +205,6 @@ def test_changes_stay_in_the_observed_range_and_integers():
     model.nearest_change(X[1], 0, bounds=None)
     limits = {int(j): (None, None) for j in model.tree_.used_features}
     assert model.nearest_change(X[1], 0, bounds=limits).cost > 0
-
-
-@pytest.mark.slow
-def test_observed_limits_of_pipelines_and_saved_models(tmp_path):
-    table = load_wine(as_frame=True).data
-    pipeline = make_pipeline(StandardScaler(), ExKMC(3, max_leaves=5, random_state=0)).fit(table)
-    pipeline[-1].save(tmp_path / "model.json")
-    loaded = make_pipeline(pipeline[0], load(tmp_path / "model.json"))
-    for i, k in itertools.product(range(0, 178, 20), range(3)):
-        change = nearest_change(pipeline, table.iloc[[i]], k)
-        values = change.row.to_numpy()
-        assert np.all(values >= table.min().to_numpy() - 1e-9)
-        assert np.all(values <= table.max().to_numpy() + 1e-9)
-        assert nearest_change(loaded, table.iloc[[i]], k).cost == change.cost
-        integer = table["proline"].astype(int)
-        row = table.iloc[[i]].assign(proline=integer.iloc[[i]])
-        assert nearest_change(pipeline, row, k).row["proline"].dtype.kind == "i"
 
 
 @pytest.mark.slow
@@ -291,20 +246,6 @@ def test_the_prefix_of_dummy_columns_fixes_all_of_them(rng, separator):
         model.nearest_change(row, k, fixed="hom")
 
 
-def test_a_single_name_is_fixed_and_unknown_names_list_the_features():
-    model = IMM(2, random_state=0).fit(load_wine(as_frame=True).data)
-    row = load_wine(as_frame=True).data.iloc[[0]]
-    k = 1 - model.predict(row)[0]
-    names = [change.name for change in model.nearest_change(row, k).changes]
-    with pytest.raises(ValueError, match="with these features fixed"):
-        model.nearest_change(row, k, fixed=names[0])
-    with pytest.raises(ValueError, match=r"no feature 'huge'; the features are 'alcohol'"):
-        model.nearest_change(row, k, fixed="huge")
-    with pytest.raises(ValueError, match=r'bounds must be "observed"'):
-        model.nearest_change(row, k, bounds="hue")
-    assert repr(model.nearest_change(row, k)) == str(model.nearest_change(row, k))
-
-
 @pytest.mark.parametrize(
     "names",
     [
@@ -325,9 +266,3 @@ def test_features_are_fixed_by_names_of_any_type(names):
             model.nearest_change(row, cluster, fixed=fixed)
     with pytest.raises(ValueError, match="No change of the row"):
         model.nearest_change(row, cluster, bounds={name: (0, 0.1)})
-
-
-def test_rows_are_no_cluster():
-    model = IMM(3, random_state=0).fit(load_iris().data)
-    with pytest.raises(ValueError, match="k must be a cluster, not a"):
-        model.nearest_change(1, load_iris().data[:1])

@@ -5,13 +5,9 @@ import re
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from conftest import rest_in_sweeps
-from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import (
     CountVectorizer,
@@ -23,7 +19,6 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
-    Binarizer,
     FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
@@ -34,13 +29,12 @@ from sklearn.preprocessing import (
     PowerTransformer,
     QuantileTransformer,
     RobustScaler,
-    SplineTransformer,
     StandardScaler,
 )
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering, describe
-from tao_cluster.columns import raw_view, shown
+from tao_cluster.columns import raw_view
 from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_rules, to_sql, to_text
 from tao_cluster.page import to_html
@@ -51,14 +45,11 @@ pd = pytest.importorskip("pandas", reason="tables with names")
 
 SCALERS = {
     "standard": StandardScaler(),
-    "mean only": StandardScaler(with_std=False),
     "min-max": MinMaxScaler(feature_range=(-1, 2)),
     "max-abs": MaxAbsScaler(),
     "robust": RobustScaler(),
-    "robust, not centred": RobustScaler(with_centering=False),
     "chain": make_pipeline(MinMaxScaler(), StandardScaler(), MaxAbsScaler()),
     "selection": make_pipeline(VarianceThreshold(0.05), "passthrough", StandardScaler()),
-    "nothing": FunctionTransformer(),
 }
 
 
@@ -66,12 +57,9 @@ INCREASING = {
     "log1p": FunctionTransformer(np.log1p),
     "sqrt, scaled": make_pipeline(FunctionTransformer(np.sqrt), StandardScaler()),
     "Yeo-Johnson": PowerTransformer(),
-    "Box-Cox": PowerTransformer(method="box-cox"),
     "quantiles": QuantileTransformer(n_quantiles=50),
-    "normal quantiles": QuantileTransformer(n_quantiles=30, output_distribution="normal"),
     "bins": KBinsDiscretizer(5, encode="ordinal", strategy="uniform"),
     "clipped": MinMaxScaler((0, 2), clip=True),
-    "binary": Binarizer(threshold=2.2),
     "with an inverse": FunctionTransformer(lambda x: np.log(x + 1), lambda z: np.exp(z) - 1),
     "decreasing": FunctionTransformer(lambda x: -2 * np.sqrt(x), lambda z: np.square(z / 2)),
 }
@@ -116,7 +104,7 @@ def test_the_raw_tree_routes_as_the_pipeline(wine, name, model):
 
 @pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("name", INCREASING)
-@pytest.mark.parametrize("midpoints", rest_in_sweeps([False, True], True))
+@pytest.mark.parametrize("midpoints", [True])
 def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
     """Rows of the table, the floats next to each threshold, and rows outside of the fit."""
     model = ExKMC(3, max_leaves=4, midpoints=midpoints, random_state=0)
@@ -136,12 +124,6 @@ def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
     assert 0.2 * actual < stds[0] < 5 * actual or name in ("bins", "quantiles", "binary")
     text = to_text(pipeline)
     assert any(column in text for column in wine.columns)
-
-
-def test_sums_of_nonlinear_columns_raise(wine):
-    pipeline = make_pipeline(FunctionTransformer(np.log1p), oblique_model()).fit(wine)
-    with pytest.raises(ValueError, match=r'pipeline\[-1\]\.to_text.*split="axis"'):
-        to_text(pipeline)
 
 
 WORDS = ["price price low", "price high", "film actor", "actor film scene", "scene film"] * 4
@@ -216,19 +198,6 @@ def test_tests_that_turn_a_feature_around(wine):
     np.testing.assert_array_equal(raw.apply(wine), routed(pipeline, wine))
 
 
-def test_sums_differ_by_rounding_only(wine):
-    pipeline = make_pipeline(StandardScaler(), oblique_model()).fit(wine)
-    tree, raw = pipeline[-1].tree_, raw_view(pipeline).tree_
-    Z, X = pipeline[:-1].transform(wine), wine.to_numpy()
-    assert raw.n_nonzero > len(raw.decision_nodes)
-    for node in raw.decision_nodes:
-        margins = [
-            data[:, t.split(node)[0]] @ t.split(node)[1] - t.threshold[node]
-            for data, t in ((X, raw), (Z, tree))
-        ]
-        np.testing.assert_allclose(margins[0], margins[1], atol=1e-10)
-
-
 def test_columns_that_two_steps_use_are_one_feature(wine):
     twice = make_column_transformer(
         (StandardScaler(), ["alcohol", "proline"]), (MinMaxScaler(), ["proline", "hue"])
@@ -254,19 +223,6 @@ def test_centres_and_spreads_in_raw_units(wine):
     np.testing.assert_allclose(view.split_stds_[: len(root)], spreads, rtol=1e-8)
 
 
-@pytest.mark.slow
-def test_sparse_rows_stay_sparse():
-    X = sp.random(300, 400, 0.05, format="csr", random_state=0)
-    steps = (StandardScaler(with_mean=False), MaxAbsScaler())
-    pipeline = make_pipeline(*steps, oblique_model(lambda_=0.1)).fit(X)
-    view = raw_view(pipeline)
-    numbers = view.numbers(X)
-    assert sp.issparse(numbers)
-    assert numbers.nnz == X.nnz
-    np.testing.assert_array_equal(view.tree_.apply(numbers), routed(pipeline, X))
-    assert "x" in to_text(pipeline)
-
-
 # ---------------------------------------------------------------------------- errors
 
 
@@ -286,7 +242,7 @@ def _less_mean(x):
     return x - x.mean(axis=0)
 
 
-@pytest.mark.spaced(quick=16)
+@pytest.mark.spaced(quick=8, slow=8)
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
@@ -297,10 +253,8 @@ def _less_mean(x):
             (FunctionTransformer(_less_mean, _square, check_inverse=False),),
             r"'functiontransformer' .* applies",
         ),
-        ((SplineTransformer(),), r"'splinetransformer'.*pipeline\[-1\]\.to_text\("),
         ((OrdinalEncoder(),), r"'ordinalencoder' \(OrdinalEncoder\) .* is not supported"),
         ((StandardScaler(), Normalizer()), r"'normalizer' \(Normalizer\)"),
-        ((FunctionTransformer(np.square),), r"'functiontransformer' .* applies a function"),
         ((KBinsDiscretizer(2),), r"'kbinsdiscretizer' .* encodes bins as 'onehot'"),
         ((SimpleImputer(missing_values=-1),), r"replaces the values -1"),
         ((MinMaxScaler(), OneHotEncoder()), "a step before it has transformed"),
@@ -405,15 +359,3 @@ def test_names_that_are_not_strings(wine, names):
     change = nearest_change(pipeline, row, k, bounds={name: (None, None)})
     assert all(str(each.name) in own for each in change.changes)
     assert f"x{used}" in to_text(pipeline)
-
-
-def test_what_is_no_fitted_pipeline_with_a_tree(wine):
-    pipeline = make_pipeline(StandardScaler(), axis_model())
-    with pytest.raises(NotFittedError):
-        to_text(pipeline)
-    with pytest.raises(TypeError, match=r"Expected a Tree.*got KMeans"):
-        to_text(make_pipeline(StandardScaler(), KMeans(2, n_init=1)).fit(wine))
-    with pytest.raises(ValueError, match="2 feature names for 13 features"):
-        to_text(pipeline.fit(wine), feature_names=["a", "b"])
-    assert not hasattr(raw_view(pipeline), "fit")
-    assert shown(pipeline[-1])[0] is pipeline[-1]

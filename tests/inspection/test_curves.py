@@ -2,15 +2,14 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 
 from greedy import CART, IMM, ExKMC
-from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, compare, tao_path
+from tao_cluster import PenaltyMethod, TAOClustering, compare, tao_path
 from tao_cluster.comparison import Comparison
 from tao_cluster.plot import cluster_color, plot_history, plot_path, plot_regions, plot_tradeoff
-from tao_cluster.plot.curves import SIZE_NAMES, STAGES, cost_label, plot_series
+from tao_cluster.plot.curves import SIZE_NAMES, STAGES, cost_label
 
 
 @pytest.fixture(autouse=True)
@@ -91,23 +90,6 @@ def test_markers_that_would_coincide_are_nested(path):
         assert [face == "none" for face in faces] == [size > min(sizes) for size in sizes]
         assert [text.get_text() for text in ax.texts] == ["a"]
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["b", "c"]
-
-
-@pytest.mark.slow
-def test_notes_of_a_path_cover_nothing(path):
-    _, models = path
-    ax = plot_path(models)
-    ax.figure.draw_without_rendering()
-    points = ax.transData.transform(ax.lines[0].get_xydata())
-    along = np.linspace(0, len(points) - 1, 200)
-    curve = [np.interp(along, np.arange(len(points)), points[:, j]) for j in range(2)]
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert len(boxes) > 1
-    for i, box in enumerate(boxes):
-        assert not any(box.contains(*place) for place in np.transpose(curve))
-        assert not any(box.overlaps(other) for other in boxes[:i])
-        assert ax.bbox.contains(box.x0, box.y0)
-        assert ax.bbox.contains(box.x1, box.y1)
 
 
 @pytest.mark.slow
@@ -228,15 +210,6 @@ def test_history_by_stage_and_along_mu(path):
 
 
 @pytest.mark.slow
-def test_stages_of_a_sample_are_marked(blobs):
-    options = {"lambda_": 1.0, "random_state": 0}
-    model = TAOClustering(4, algorithm=DirectForm(max_rows=80), **options).fit(blobs)
-    names = [text.get_text() for text in plot_history(model).get_legend().get_texts()]
-    assert "initial trees (sample)" in names
-    assert STAGES["polish"][0] in names
-
-
-@pytest.mark.slow
 def test_regions_of_the_plane(blobs):
     model = TAOClustering(4, random_state=0).fit(blobs[:, :2])
     axes = plot_regions(model, blobs[:, :2], title="blobs")
@@ -263,36 +236,9 @@ def test_regions_of_the_plane(blobs):
         plot_regions(model.tree_, blobs[:, :2])
 
 
-def test_regions_of_standardised_tables_are_those_of_the_fit(blobs):
-    X = pd.DataFrame(blobs[:, :2] * [1.0, 500.0], columns=["height", "width"])
-    model = IMM(4, standardize=True, random_state=0).fit(X)
-    left = plot_regions(model, X)[0]
-    assert (left.get_xlabel(), left.get_ylabel()) == ("height", "width")
-    free = left.collections[0].get_array().reshape(400, 400)
-    low, high = X.min().to_numpy(), X.max().to_numpy()
-    margin = 0.05 * (high - low)
-    cells = (X.to_numpy() - low + margin) / (high - low + 2 * margin) * 399
-    column, line = np.round(cells).astype(int).T
-    assert np.mean(free[line, column] == model.free_labels_) > 0.97
-
-
 def test_curves_of_one_model_or_none_raise(path):
     for draw in (plot_path, plot_tradeoff):
         with pytest.raises(TypeError, match="list of fitted estimators, such as tao_path returns"):
             draw(path[1][0])
         with pytest.raises(ValueError, match="empty list"):
             draw([])
-
-
-@pytest.mark.slow
-def test_global_style_is_not_changed(path):
-    before = dict(plt.rcParams)
-    plot_path(path[1])
-    plot_history(path[1][0])
-    assert dict(plt.rcParams) == before
-
-
-def test_names_of_series_with_an_underscore_are_shown():
-    assert names_of(plot_series({"_a": [(1, 2.0)], "b": [(2, 1.0)]}, "parameters", "cost")) == [
-        *("_a", "b")
-    ]

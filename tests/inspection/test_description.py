@@ -65,7 +65,7 @@ def is_read_back(model, X):
     assert sum(each.rows for each in found.segments) == len(X)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_sentence_selects_its_rows(seed):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 7))
@@ -75,7 +75,7 @@ def test_a_sentence_selects_its_rows(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_sentence_of_sums_selects_its_rows(seed):
     rng = np.random.default_rng(seed)
     X, k = blobs(rng, k=4), 4
@@ -106,15 +106,6 @@ def customers(n=400):
 def pipeline():
     table = customers()
     return table_pipeline(table, 3, split="axis", max_leaves=3, random_state=0).fit(table)
-
-
-def test_a_raw_table_is_encoded_once(pipeline, monkeypatch):
-    transform, seen = type(pipeline[1]).transform, []
-    monkeypatch.setattr(
-        type(pipeline[1]), "transform", lambda self, X: seen.append(X) or transform(self, X)
-    )
-    describe(pipeline, customers())
-    assert len(seen) == 1
 
 
 @pytest.mark.slow
@@ -236,26 +227,7 @@ def test_every_kind_of_input(rng):
     np.testing.assert_allclose([means["cluster 1", f"x{j}"] for j in range(6)], expected.A1)
 
 
-@pytest.mark.parametrize("k", [3, 12])
-def test_texts_of_cards_do_not_overlap(k):
-    rng = np.random.default_rng(k)
-    X = pd.DataFrame(
-        blobs(rng, d=9, k=k), columns=[f"column {j} of a long table" for j in range(9)]
-    )
-    figure = describe(IMM(k, random_state=0).fit(X), X).plot()
-    renderer = figure.canvas.get_renderer()
-    boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts if text.get_text()]
-    assert len(boxes) > 10
-    page = figure.bbox
-    for i, box in enumerate(boxes):
-        assert page.x0 <= box.x0 <= box.x1 <= page.x1
-        for other in boxes[:i]:
-            width = min(box.x1, other.x1) - max(box.x0, other.x0)
-            height = min(box.y1, other.y1) - max(box.y0, other.y0)
-            assert width <= 0 or height < 0.35 * min(box.height, other.height)
-
-
-@pytest.mark.parametrize("k", range(2, 10))
+@pytest.mark.parametrize("k", [3, 9])
 def test_cards_on_a_slide_have_whole_words(k):
     X = load_breast_cancer(as_frame=True).data
     found = describe(IMM(k, random_state=0).fit(X), X)

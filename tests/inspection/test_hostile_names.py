@@ -20,7 +20,7 @@ from tao_cluster.columns import Indicator
 from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_onnx, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
-from tao_cluster.plot import plot_test, plot_tests, plot_tradeoff, plot_tree
+from tao_cluster.plot import plot_test, plot_tests, plot_tree
 from tao_cluster.report import report
 
 BREAKS = [
@@ -236,27 +236,6 @@ def test_labels(some_names, attribute):
     connection.close()
 
 
-def test_categories(names):
-    """The text is printable, the column and the value are what they were, for SQL."""
-    tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0], [1.0])] + [None] * 2, [0.5, 0, 0],
-                            [-1, 0, 1], 1)  # fmt: skip
-    for name in (Indicator("plan", names[0]), Indicator(names[0], "gold")):
-        for rule in to_rules(tree, [name]):
-            check_line(rule)
-        assert name.column == (names[0] if name.value == "gold" else "plan")
-    value = Indicator("plan", names[0])
-    if "\0" in names[0] or names[0] in HALVES:
-        with pytest.raises(ValueError, match="SQL cannot hold"):
-            to_sql(tree, [value])
-        return
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE points (plan)")
-    connection.executemany("INSERT INTO points VALUES (?)", [(names[0],), ("other",)])
-    query = f"SELECT {to_sql(tree, [value])} FROM points ORDER BY rowid"  # noqa: S608
-    assert connection.execute(query).fetchall() == [(1,), (0,)]
-    connection.close()
-
-
 def test_models_keep_the_names_they_were_fitted_to(tmp_path):
     """In files of JSON, in ONNX and in what predict compares, nothing is printable but texts."""
     n = len(HOSTILE)
@@ -289,25 +268,3 @@ def test_sql_of_names_that_differ_by_case_only(pair):
     with pytest.raises(ValueError, match="differ only by case"):
         to_sql(single, ["b", Indicator(pair[0], "x"), Indicator(pair[1], "x")])
     assert '"A"' in to_sql(single, ["b", Indicator("A", "x"), Indicator("A", "X")])
-
-
-def test_sql_of_a_table_with_a_hostile_name():
-    assert '"a""b".' in to_sql(TREE, ["a", "b"], table='a"b')
-    with pytest.raises(ValueError, match="SQL cannot hold"):
-        to_sql(TREE, ["a", "b"], table="\0")
-
-
-def test_no_names_are_made_of_features_that_nothing_shows():
-    """A tree over 2**24 features without names: x5 is asked for, the others are not."""
-    wide = Tree.from_dict({**TREE.to_dict(), "n_features": 2**24})
-    assert to_rules(wide) == to_rules(TREE)
-    assert len(wide._repr_html_()) < 200_000
-    terms = [term["name"] for node in report(wide)["nodes"] for term in node["terms"]]
-    assert terms == ["x1", "x0", "x0"]
-
-
-@pytest.mark.spaced(quick=0, slow=2)
-def test_labels_of_curves(some_names):
-    """In the legend of several models, as they are but for what no picture can show."""
-    ax = plot_tradeoff(models(), labels=some_names)
-    assert svg_of(ax.figure)

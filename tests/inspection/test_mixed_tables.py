@@ -19,12 +19,10 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from greedy import IMM, ExKMC
+from greedy import ExKMC
 from tao_cluster import TAOClustering
 from tao_cluster.columns import Indicator, raw_view
 from tao_cluster.export import (
-    from_dict,
-    to_dict,
     to_onnx,
     to_sql,
     to_text,
@@ -64,9 +62,6 @@ ONE_HOT = OneHotEncoder(handle_unknown="ignore")
 WAYS = {
     "names": [(ONE_HOT, CATEGORIES), (MinMaxScaler((0, 3)), NUMBERS)],
     "positions": [(ONE_HOT, [1, 3, 4]), (MinMaxScaler(), [2, 5])],
-    "mask": [(ONE_HOT, np.arange(6) % 5 == 1), (RobustScaler(), slice(2, 3))],
-    "slice": [(ONE_HOT, slice("smoker", "rooms")), (StandardScaler(), ["hours"])],
-    "callable": [(ONE_HOT, lambda X: list(X.columns[3:5])), (MaxAbsScaler(), ["hours"])],
     "selector": [
         (ONE_HOT, ["plan"]),
         (StandardScaler(), make_column_selector("hours|income")),
@@ -85,7 +80,6 @@ WAYS = {
         (make_pipeline(OneHotEncoder(sparse_output=False), StandardScaler()), CATEGORIES),
         (StandardScaler(), NUMBERS),
     ],
-    "nothing chosen": [(ONE_HOT, ["plan"]), (StandardScaler(), []), ("drop", ["rooms"])],
 }
 
 
@@ -146,18 +140,6 @@ def test_the_rest_of_the_columns():
         )
 
 
-def test_nested_and_named_outputs():
-    table = mixed_table()
-    inner = make_column_transformer((StandardScaler(), ["hours"]), remainder="passthrough")
-    outer = make_column_transformer(
-        (inner, NUMBERS), (OneHotEncoder(sparse_output=False), ["plan"])
-    ).set_output(transform="pandas")
-    pipeline = make_pipeline(outer, make_pipeline(StandardScaler(), axis_model())).fit(table)
-    view = raw_view(pipeline)
-    assert {*NUMBERS, "plan is gold"} <= set(view.feature_names_in_)
-    np.testing.assert_array_equal(view.tree_.predict(view.numbers(table)), pipeline.predict(table))
-
-
 def test_columns_in_another_order_and_new_categories():
     table = mixed_table()
     pipeline = mixed_pipeline("names", axis_model()).fit(table)
@@ -166,16 +148,6 @@ def test_columns_in_another_order_and_new_categories():
     np.testing.assert_array_equal(view.predict(new), pipeline.predict(new))
     np.testing.assert_array_equal(view.tree_.predict(view.numbers(new)), pipeline.predict(new))
     np.testing.assert_array_equal(view.numbers(new)[:, :4], 0)
-
-
-def test_many_categories_stay_sparse():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"town": rng.integers(0, 800, 2000).astype(str), "age": rng.random(2000)})
-    encode = make_column_transformer((ONE_HOT, ["town"]), (StandardScaler(), ["age"]))
-    pipeline = make_pipeline(encode, IMM(4, random_state=0)).fit(table)
-    numbers = raw_view(pipeline).numbers(table)
-    assert sp.issparse(numbers)
-    assert numbers.nnz == 2 * len(table)
 
 
 @pytest.mark.slow
@@ -228,13 +200,6 @@ def test_every_export_shows_the_raw_columns(write):
         assert foreign not in text.lower().replace("<!doctype", "")
 
 
-def test_dict_gives_the_raw_tree_back():
-    table = mixed_table()
-    pipeline = mixed_pipeline("names", axis_model()).fit(table)
-    tree, view = from_dict(to_dict(pipeline)), raw_view(pipeline)
-    np.testing.assert_array_equal(tree.predict(view.numbers(table)), pipeline.predict(table))
-
-
 def test_names_for_all_raw_columns():
     table = mixed_table()
     pipeline = mixed_pipeline("names", axis_model()).fit(table)
@@ -283,15 +248,6 @@ def test_leaves_show_categories_as_shares(is_sparse):
             assert {each.name, each.text} <= drawn
             assert each.text == each.share.replace("overall ", "")
             assert each.text in page
-
-
-def test_a_number_of_zeros_and_ones_is_a_share():
-    X = np.column_stack([np.arange(8.0), np.arange(8) % 2, np.arange(8) % 3])
-    model = IMM(2, random_state=0).fit(X)
-    rows = Rows.from_data(model, X)
-    (leaf, *_) = model.tree_.leaves
-    shares = {each.name: each.share for each in rows.differences(leaf, 3, ["a", "b", "c"])}
-    assert shares == {"a": None, "b": "50 % (overall 50 %)", "c": None}
 
 
 def test_onnx_of_scaled_numbers_and_of_categories():

@@ -159,17 +159,6 @@ def test_a_table_shows_deviations_in_spreads():
         assert abs(top["values"][0]) == pytest.approx(np.abs(mean).max(), rel=1e-3)
 
 
-def test_equal_rows_and_empty_leaves():
-    tree = Tree.from_splits(
-        [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [0.5, 0, 0], [-1, 0, 1], 2
-    )
-    facts = data_of(to_html(tree, X=np.zeros((1, 2)), image_shape=(1, 2)))
-    assert "top" not in facts["models"][0]["nodes"][2]
-    assert facts["models"][0]["nodes"][2]["count"] == 0
-    facts = data_of(to_html(tree, X=np.ones((5, 2))))
-    assert facts["models"][0]["nodes"][2]["top"]["values"] == [0.0, 0.0]
-
-
 # ---------------------------------------------------------------- samples at tests
 
 
@@ -243,31 +232,7 @@ def test_samples_of_levels_know_which_levels_go_left():
         assert np.bincount(codes.astype(int) + 1).tolist() == [1, 9, 10, 10]
 
 
-@pytest.mark.slow
-def test_samples_of_many_tests_are_small(rng):
-    tree = random_tree(rng, n_features=5, n_nodes=1001, density=0.5)
-    X = rng.normal(size=(5000, 5))
-    size = [len(to_html([tree] * n, X=X)) for n in (1, 2)]
-    nodes = data_of(to_html(tree, X=X))["models"][0]["nodes"]
-    samples = [node["sample"] for node in nodes if "sample" in node]
-    assert max(len(sample_of(node)[1]) for node in nodes if "sample" in node) == 36
-    assert len(json.dumps(samples)) < 400_000
-    assert size[1] < 2 * size[0]
-
-
 # ---------------------------------------------------------------- sizes
-
-
-@pytest.mark.slow
-def test_page_of_a_large_tree_is_small(rng):
-    tree = random_tree(rng, n_features=784, n_nodes=127, density=1.0)
-    features = {i: tree.split(i)[0] for i in tree.decision_nodes}
-    tree = tree.with_splits(
-        {i: ((j, rng.normal(size=len(j))), tree.threshold[i]) for i, j in features.items()}
-    )
-    assert tree.n_leaves == 64
-    X = rng.integers(0, 256, size=(300, 784)) / 255
-    assert len(to_html(tree, X=X, y=np.arange(300) % 10, image_shape=(28, 28))) < 2_000_000
 
 
 @pytest.mark.slow
@@ -329,26 +294,6 @@ def test_notebooks_show_the_tree_once_there_is_one(path):
     assert 'sandbox="allow-scripts"' in shown
     assert "srcdoc" not in clone(model)._repr_mimebundle_()["text/html"]
     assert "srcdoc" in model.tree_._repr_html_()
-
-
-def test_the_title_is_the_name_of_the_data():
-    table = load_wine(as_frame=True).data
-    model = ExKMC(3, random_state=0).fit(table)
-    titles = {}
-    for name, options in (("default", {}), ("given", {"title": "Barolo"})):
-        titles[name] = re.search("<title>(.*)</title>", to_html(model, X=table, **options))[1]
-    table.attrs["name"] = "wines of three growers"
-    titles["named"] = re.search("<title>(.*)</title>", to_html(model, X=table))[1]
-    wanted = "Tree of 3 clusters", "Barolo", "wines of three growers"
-    assert tuple(titles.values()) == wanted
-
-
-def test_browsers_restore_nothing_and_images_need_no_canvas():
-    page = to_html(Tree.single_leaf(0, 4), X=np.ones((2, 4)), image_shape=(2, 2))
-    fields = re.findall(r"<(?:input|textarea)[^>]*>", page)
-    assert len(fields) == 4
-    assert all('autocomplete="off"' in field for field in fields)
-    assert not re.search("toDataURL|ImageData|toBlob", page)
 
 
 # ---------------------------------------------------------------- colours

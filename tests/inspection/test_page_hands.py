@@ -55,15 +55,6 @@ def test_a_tap_shows_a_node_and_folds_nothing(phone):
     assert phone.nodes() == before
 
 
-def test_a_tap_shows_the_details_where_they_are_seen(phone):
-    phone.touch("touchStart", middle(phone, '[data-node="0"] .box'))
-    phone.touch("touchEnd")
-    top = phone.run("return document.querySelector('#details h2').getBoundingClientRect().top")
-    assert 0 < top < 0.75 * PHONE[1]
-    node, stage = phone.box('[data-node="0"] .box'), phone.box("#stage")
-    assert max(0, stage["y"]) <= node["y"] < phone.box("#panel")["y"]
-
-
 @pytest.mark.parametrize("way", ["long press", "knob"])
 def test_a_long_press_or_the_knob_folds(phone, way):
     assert len(phone.nodes()) > 1
@@ -137,35 +128,6 @@ def test_arrows_walk_the_tree(desk, path):
     assert desk.nodes() == {0}
     desk.press(DOWN)  # opens what is folded
     assert (desk.focused(), desk.nodes()) == (left, {0, left, right})
-
-
-def test_every_node_is_reached_and_seen(desk, path):
-    desk.one("#unfold").click()
-    for _ in range(6):
-        desk.one("#closer").click()
-    desk.run("document.querySelector('[data-node=\"0\"]').focus()")
-    while not path[0].tree_.children_left[desk.focused()] < 0:
-        desk.press(DOWN)
-        stage = desk.box("#stage")
-        x, y = middle(desk, f'[data-node="{desk.focused()}"] .box')
-        assert stage["x"] < x < stage["x"] + stage["width"]
-        assert stage["y"] < y < stage["y"] + stage["height"]
-
-
-def test_the_stage_moves_and_zooms_by_keys(desk):
-    desk.run("document.getElementById('stage').focus()")
-    scale, before = desk.scale(), desk.box('[data-node="0"] .box')
-    desk.press(RIGHT, DOWN)
-    after = desk.box('[data-node="0"] .box')
-    assert (after["x"] - before["x"], after["y"] - before["y"]) == pytest.approx((-60, -60), abs=1)
-    desk.press("+")
-    assert desk.scale() == pytest.approx(1.25 * scale)
-    desk.press("-", "-")
-    assert desk.scale() == pytest.approx(0.8 * scale)
-    desk.press("0")
-    assert desk.scale() == pytest.approx(scale)
-    desk.press("?")
-    assert desk.one("#keys").is_displayed()
 
 
 # ---------------------------------------------------------------- accessibility

@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
-from browsing import DESK, PHONE, Page, file_of_digits, open_page, path_of_digits, started_browser
+from browsing import DESK, Page, file_of_digits, open_page, path_of_digits, started_browser
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
@@ -21,9 +20,7 @@ pytestmark = pytest.mark.slow
 browser = pytest.fixture(scope="module")(started_browser)
 path = pytest.fixture(scope="module")(path_of_digits)
 file = pytest.fixture(scope="module")(file_of_digits)
-page = pytest.fixture(
-    params=[DESK, pytest.param(PHONE, marks=pytest.mark.sweep)], ids=["desk", "phone"]
-)(open_page)
+page = pytest.fixture(params=[DESK], ids=["desk"])(open_page)
 
 
 def choose(page, row):
@@ -113,30 +110,6 @@ def test_a_change_of_one_feature_crosses(page, path, digits):
     assert n_found >= 3
 
 
-def test_the_change_is_the_least_one(browser, tmp_path):
-    """On an axis-aligned tree, it crosses the threshold that is nearest in standard deviations."""
-    X = load_wine().data
-    model = ExKMC(4, max_leaves=7, random_state=0).fit(X)
-    file = tmp_path / "wine.html"
-    to_html(model, file, X=X)
-    page = Page(browser, file)
-    tree = model.tree_
-    for row in (0, 60, 120, 177):
-        choose(page, row)
-        found = page.one("#change")
-        costs = []
-        for node in sums_of(tree, X[row])[0]:
-            (j,), (weight,) = tree.split(node)
-            here = X[tree.path_matrix[:, [node]].toarray().ravel()[model.apply(X)] > 0, j]
-            bound = tree.threshold[node] / weight
-            if X[:, j].min() < bound < X[:, j].max():
-                costs.append((abs(X[row, j] - bound) / here.std(), j, bound))
-        _, j, bound = min(costs)
-        assert int(found.get_attribute("data-feature")) == j
-        assert float(found.get_attribute("data-value")) == pytest.approx(bound, rel=0.02)
-    assert page.faults() == []
-
-
 def test_rows_are_found_by_number_leaf_cluster_and_class(page, path, digits):
     page.one("#rowTab").click()
     ids, model = np.array(carried(page)), path[0]
@@ -152,15 +125,6 @@ def test_rows_are_found_by_number_leaf_cluster_and_class(page, path, digits):
         assert listed == ids[mask][:100].tolist(), query
         assert page.one("#found").text.startswith(f"{mask.sum()} of")
     assert len(page.all("#rows img")) == len(page.all("#rows tr"))
-
-
-def test_rows_of_a_leaf_are_one_step_away(page, path):
-    leaf = int(path[0].tree_.leaves[0])
-    page.one("#unfold").click()
-    page.node(leaf).click()
-    page.one("#details button.rows").click()
-    cells = {line.find_elements("css selector", "td")[2].text for line in page.all("#rows tr")}
-    assert cells == {f"leaf {leaf}"}
 
 
 def test_typed_rows_are_followed_or_told_what_is_wrong(page, path, digits):
@@ -236,22 +200,6 @@ def test_the_list_of_rows_has_headers_and_one_tab_stop(page):
     assert page.run("return document.activeElement.closest('#list')") is None
 
 
-def test_rows_of_sparse_text(browser, tmp_path):
-    X = sp.random(300, 900, 0.03, "csr", random_state=0)
-    model = TAOClustering(4, lambda_=0.01, random_state=0).fit(X)
-    file = tmp_path / "text.html"
-    to_html(model, file, X=X, feature_names=[f"word{j}" for j in range(900)])
-    page = Page(browser, file)
-    assert (
-        len(page.run("return JSON.parse(document.getElementById('data').textContent).names")) < 900
-    )
-    for row in carried(page)[::60]:
-        choose(page, row)
-        sums, leaf = sums_of(model.tree_, X[[row]].toarray()[0])
-        assert (traced(page), model.apply(X[[row]])[0]) == (sums, leaf)
-    assert page.faults() == []
-
-
 def test_a_table_of_categories_in_its_own_columns(browser, tmp_path):
     wine = load_wine(as_frame=True).data.rename(columns={"proline": "proline (mg/l)"})
     table = wine.assign(plan=np.array(["gold", "free", "none"])[np.arange(178) % 3])
@@ -287,7 +235,7 @@ def test_the_nearest_change_is_another_level(browser, tmp_path):
     to_html(pipeline, file, X=table)
     page = Page(browser, file)
     columns = set()
-    for row in range(0, 40, 5):
+    for row in (0, 5, 10, 15):
         choose(page, row)
         text = page.one("#change").text
         column, before, after = re.match(

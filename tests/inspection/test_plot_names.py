@@ -7,13 +7,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from conftest import chain
-from fontTools.fontBuilder import FontBuilder
-from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.font_manager import fontManager
 from matplotlib.patches import FancyBboxPatch, PathPatch
 
 from tao_cluster import Tree
-from tao_cluster.columns.names import Abbreviation
 from tao_cluster.explanations import explain
 from tao_cluster.export import Indicator
 from tao_cluster.plot import plot_test, plot_tests, plot_tree
@@ -105,26 +102,6 @@ def test_a_shared_beginning_is_dropped_and_explained(X):
     assert any("…bread?" in label.replace("\n", "") for label in labels)
 
 
-@pytest.mark.parametrize(
-    ("names", "prefix"),
-    [
-        (["mean radius", "mean area"], ""),  # short names stay
-        (["worst fractal dimension x", "worst concave points at all"], ""),  # short beginning
-        ([f"How satisfied are you with {x}?" for x in "ab"], "How satisfied are you with "),
-        ([f"survey_2024_question_number_{x}" for x in "ab"], "survey_2024_question_number_"),
-        (
-            [*(f"How satisfied are you with {x}?" for x in "ab"), "age"],
-            "How satisfied are you with ",
-        ),
-        (["one long name that stands alone", "another long name that differs"], ""),
-    ],
-)
-def test_beginnings_that_names_share(names, prefix):
-    abbreviate = Abbreviation.from_names(names)
-    assert abbreviate.prefix == prefix
-    assert len({abbreviate(name) for name in names}) == len(names)
-
-
 @pytest.mark.slow
 def test_characters_without_a_font_give_one_warning(X):
     for draw in (
@@ -141,37 +118,14 @@ def test_characters_without_a_font_give_one_warning(X):
             assert "No installed font has the characters" in messages.pop()
 
 
-@pytest.mark.slow
-def test_characters_of_another_installed_font_are_drawn(X, tmp_path, monkeypatch):
-    monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
-    private = [chr(0x10F000), chr(0x10F001)]  # no other font has them
-    builder = FontBuilder(1000, isTTF=True)
-    builder.setupGlyphOrder([".notdef", "one", "two"])
-    builder.setupCharacterMap({ord(c): g for c, g in zip(private, ("one", "two"), strict=True)})
-    builder.setupGlyf({name: TTGlyphPen(None).glyph() for name in (".notdef", "one", "two")})
-    builder.setupHorizontalMetrics(dict.fromkeys((".notdef", "one", "two"), (600, 0)))
-    builder.setupHorizontalHeader(ascent=800, descent=-200)
-    builder.setupNameTable({"familyName": "Test Signs", "styleName": "Regular"})
-    builder.setupOS2()
-    builder.setupPost()
-    builder.save(tmp_path / "signs.ttf")
-    fontManager.addfont(tmp_path / "signs.ttf")
-    ax = plot_tree(three_tests(), X, feature_names=["a", "b", "c", "".join(private)])
-    drawn = [text for text in ax.texts if private[0] in text.get_text()]
-    assert drawn
-    assert all("Test Signs" in text.get_fontfamily() for text in drawn)
-    ax.figure.canvas.draw()
-
-
 # ---------------------------------------------------------------- trees of many levels
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("orientation", ["vertical", "horizontal"])
-@pytest.mark.parametrize("nodes", ["bars", pytest.param("projection", marks=pytest.mark.slow)])
-def test_chains_are_folded_into_columns(rng, orientation, nodes):
+def test_chains_are_folded_into_columns(rng, orientation):
     X = rng.random((400, 4))
-    options = {"nodes": nodes, "orientation": orientation, "highlight": 3}
+    options = {"nodes": "bars", "orientation": orientation, "highlight": 3}
     ax = plot_tree(chain(20), X, **options)
     width, height = ax.figure.get_size_inches()
     assert max(width, height) < 17

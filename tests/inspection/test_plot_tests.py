@@ -201,11 +201,3 @@ def test_grids_show_all_tests_or_some(tree, X):
 def test_bad_arguments(tree, X, draw, message):
     with pytest.raises(ValueError, match=message):
         draw(tree, X)
-
-
-@pytest.mark.slow
-def test_nodes_without_rows_are_empty(tree):
-    for node in range(3):
-        ax = plot_test(tree, node, np.full((1, 3), [9.0, 0.0, 0.0]) if node < 2 else [[0, 0, 0]])
-        ax.figure.draw_without_rendering()
-        assert len(plot_tests(tree, [[9.0, 0.0, 0.0]])) == 3

@@ -109,47 +109,6 @@ def test_explanations_and_changes_of_raw_rows(split):
     assert {"weight", "born", "opened"} & changed_columns
 
 
-@pytest.mark.slow
-def test_parts_of_a_date_do_not_change():
-    table = random_table(0)
-    options = {"columns": ["seen", "weight"], "date_parts": ["month"], "split": "axis"}
-    pipeline = table_pipeline(table, 4, max_leaves=8, random_state=0, **options).fit(table)
-    found = 0
-    for i in range(4):
-        for cluster in range(4):
-            try:
-                change = nearest_change(pipeline, table.iloc[[i]], cluster)
-            except ValueError:
-                continue
-            assert "seen month" not in {str(c.name) for c in change.changes}
-            found += bool(change.changes)
-    assert found
-
-
-@pytest.mark.slow
-def test_a_list_of_another_length_raises():
-    table = random_table(0)
-    pipeline = table_pipeline(table, 3, columns=NUMBERS, random_state=0).fit(table)
-    assert (
-        explain(pipeline, [30.0, 20.0]).cluster
-        == explain(pipeline, dict(zip(NUMBERS, [30.0, 20.0], strict=True))).cluster
-    )
-    with pytest.raises(ValueError, match="rows have 3 values, but the pipeline uses 2 columns"):
-        explain(pipeline, [30.0, 20.0, 1.0])
-
-
-@pytest.mark.slow
-def test_extension_types_of_pandas_give_the_same_features():
-    table = random_table(0)
-    typed = table.astype(
-        {"vip": "boolean", "code": "Int64", "Plan A": "string", "region`s": "category"}
-    )
-    pipeline = table_pipeline(table, 3, random_state=0, **INDICATORS).fit(table)
-    view = raw_view(pipeline)
-    np.testing.assert_array_equal(view.numbers(typed), view.numbers(table))
-    np.testing.assert_array_equal(pipeline.predict(typed), pipeline.predict(table))
-
-
 @pytest.mark.parametrize(
     ("steps", "message"),
     [

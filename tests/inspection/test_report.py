@@ -5,16 +5,15 @@ import re
 import sqlite3
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
-from export_cases import every_case, iris, oblique
+from export_cases import every_case, oblique
 from matplotlib.text import Text
 from sklearn.datasets import load_iris
 
 from greedy import IMM
-from tao_cluster import TAOClustering, Tree
+from tao_cluster import TAOClustering
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
 from tao_cluster.report import cluster_names, report
@@ -165,37 +164,6 @@ def test_counts_without_noise_say_so():
         assert f"50 rows, {100 / 3:.1f} %" in " ".join(model.to_rules(X=X))
 
 
-def test_the_page_explains_only_what_it_shows():
-    X = load_iris().data
-    axis, oblique = IMM(3, random_state=0).fit(X), TAOClustering(3, lambda_=0.3, random_state=0)
-    assert "red weights" not in axis.to_html()
-    assert "red weights" in oblique.fit(X).to_html()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("first", "scale"), [(0.0, 1.0), (1e6, 1e-170), (1e6, 1e150)])
-def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):
-    X = scale * rng.normal(size=(9000, 2))
-    X[0] = first * scale
-    children = ([1, -1, -1], [2, -1, -1])
-    tree = Tree.from_splits(*children, [([0], [-2.0]), None, None], [0, 0, 0], [-1, 0, 1], 2)
-    weight = rng.integers(1, 4, 9000).astype(float)
-    weight[0] = 1e-30  # has no influence
-    leaves, values = tree.apply(X), X[1:, 0] / scale
-    spreads, sides = stds_and_sides(tree, X, leaves, weight)
-    mean = np.average(values, weights=weight[1:])
-    expected = np.sqrt(np.average((values - mean) ** 2, weights=weight[1:])) * scale
-    np.testing.assert_allclose(spreads, expected, rtol=1e-8)
-    below, above = X[X[:, 0] < 0, 0], X[X[:, 0] >= 0, 0]
-    expected = [[below.max(), above.min()], [np.nan, np.nan], [np.nan, np.nan]]
-    np.testing.assert_array_equal(sides, expected)
-    for view in (kernel_arrays(sp.csr_matrix(X)), np.asfortranarray(X)):
-        for n_jobs in (1, 2):
-            again = stds_and_sides(tree, view, leaves, weight, n_jobs)
-            np.testing.assert_array_equal(again[0], spreads)
-            np.testing.assert_array_equal(again[1], sides)
-
-
 @every_case
 def test_rows_can_be_routed_by_the_report(case):
     model, X, labels = case()
@@ -214,18 +182,6 @@ def test_rows_can_be_routed_by_the_report(case):
     np.testing.assert_array_equal(found, labels)
     sizes = [part["size"] for part in facts["clusters"]]
     np.testing.assert_array_equal(sizes, np.bincount(labels, minlength=len(sizes)))
-
-
-def test_counts_of_a_fitted_estimator_are_those_of_its_rows():
-    model, X = iris()
-    assert report(model)["nodes"] == report(model, X)["nodes"]
-    assert to_rules(model) == to_rules(model, X=X)
-    assert all("rows, " in rule for rule in to_rules(model))
-    summary = report(model)["summary"]
-    assert summary["lambda"] == 0.3
-    assert summary["inertia"] == model.inertia_
-    assert summary["cost_increase"] == model.cost_increase_
-    assert summary["count"] == len(X)
 
 
 def test_weight_2_is_the_row_twice():
@@ -290,19 +246,6 @@ def test_no_display_calls_a_weight_rows(weighted):
         assert {float(count) for count in counts} <= known, name
         assert re.search(r"weight [\d.]+", text), name
     assert "of the weight" in texts["rules"]
-
-
-def test_names_of_fit_are_the_default():
-    data = pd.DataFrame(load_iris().data, columns=["p q", 'r"s', "t", "u"])
-    model = TAOClustering(3, lambda_=5, depth=2, random_state=0).fit(data)
-    used = {term["name"] for term in report(model, data)["summary"]["used_features"]}
-    assert used <= set(data.columns)
-    for export in (to_text, to_dot, to_sql):
-        assert "x0" not in export(model)
-        assert any(name.replace('"', "") in export(model) for name in used)
-    assert (
-        report(model, feature_names=list("abcd"))["summary"]["used_features"][0]["name"] in "abcd"
-    )
 
 
 @pytest.mark.parametrize("export", [to_text, to_rules, to_dataframe, to_dot, to_sql, report])

@@ -9,7 +9,7 @@ import pytest
 from export_cases import chain
 from reading import check_rules
 
-from tao_cluster import Tree, table_pipeline
+from tao_cluster import Tree
 from tao_cluster.columns import Numeric
 from tao_cluster.columns.dates import Date
 from tao_cluster.columns.readers import Written
@@ -99,23 +99,3 @@ def test_dates_and_units_are_shown_alike_everywhere():
         [1, -1, -1], [2, -1, -1], [([0, 2], [0.5, -1]), None, None], [3, 0, 0], [-1, 0, 1], 4
     )
     assert "weight (kg) + 0.5*signup (days since 2020-02-28) <= 3" in to_text(total, NAMES)
-
-
-@pytest.mark.slow
-def test_a_raw_table_is_shown_in_its_own_terms():
-    rng = np.random.default_rng(0)
-    n = 240
-    group = np.arange(n) % 4
-    days = pd.Timestamp("2021-03-01") + pd.to_timedelta(
-        rng.integers(0, 40, n) + 200 * (group >= 2), unit="D"
-    )
-    table = pd.DataFrame(
-        {
-            "signup": days.strftime("%Y-%m-%d"),
-            "weight": [f"{w:.1f} kg" for w in rng.normal(60, 3, n) + 30 * (group % 2)],
-        }
-    )
-    pipeline = table_pipeline(table, 4, split="axis", random_state=0).fit(table)
-    rules = to_rules(pipeline)
-    assert all(re.search(r"signup (<=|<|>=|>) 2021-\d\d-\d\d ", rule) for rule in rules)
-    assert all(re.search(r"weight \(kg\) (<=|>) 7\d", rule) for rule in rules)

@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM
-from tao_cluster import TAOClustering, compare, table_pipeline
-from tao_cluster.comparison import FREE, Comparison
+from tao_cluster import compare, table_pipeline
+from tao_cluster.comparison import Comparison
 from tao_cluster.comparison.splits import bootstraps, half_splits
 from tao_cluster.problem.repeats import content_order
 
@@ -141,9 +141,3 @@ def test_pictures_have_error_bars(X):
     bars = [line for line in ax.lines if line.get_color() == cart.get_color() and line is not cart]
     ends = bars[0].get_ydata().reshape(-1, 3)[:, :2]
     np.testing.assert_allclose(np.diff(ends)[:, 0], 2 * rows["cost_increase_new_se"])
-
-
-def test_free_clustering_and_own_estimators(X):
-    found = compare(X, 3, {"mine": TAOClustering(lambda_=2.0, depth=2)}, splits=2)
-    assert found.table.loc[FREE, "cost_increase"] == 0
-    assert len(found.to_latex().split("\\midrule")) == 3

@@ -49,13 +49,6 @@ def test_null_only_where_a_test_on_the_path_meets_it():
     assert sqlite_labels(tree, rows, ["a", "b"]) == [0, None, None, 1, 2]
 
 
-def test_a_select_reports_a_missing_column():
-    with pytest.raises(sqlite3.OperationalError, match=r"no such column: points\.a"):
-        sqlite3.connect(":memory:").executescript(
-            f"CREATE TABLE points (b); {to_sql(stump(2.5, [1.0], 1), ['a'], table='points')}"
-        )
-
-
 @pytest.mark.parametrize("names", [["a", "cluster"], ["Cluster", "cluster_2"], ["x", "y"]])
 def test_the_new_column_has_a_name_of_its_own(names):
     connection = sqlite3.connect(":memory:")
@@ -65,18 +58,8 @@ def test_the_new_column_has_a_name_of_its_own(names):
     assert found.iloc[:, 2].tolist() == [0, 1]
 
 
-def test_columns_that_a_pipeline_leaves_out_have_names_too():
-    table = pd.DataFrame({"a": [1.0, 2, 8, 9] * 5, "cluster": range(20)})
-    pipeline = table_pipeline(table, 2, drop=["cluster"], random_state=0).fit(table)
-    connection = sqlite3.connect(":memory:")
-    table.to_sql("points", connection, index=False)
-    found = pd.read_sql(to_sql(pipeline, table="points"), connection)
-    assert [*found.columns] == ["a", "cluster", "cluster_2"]
-    np.testing.assert_array_equal(found["cluster_2"], pipeline.predict(table))
-
-
-@pytest.mark.spaced(quick=4, slow=8)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.spaced(quick=4, slow=4)
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["plain", "standardised", "pipeline", "grid"])
 def test_thresholds_are_short_and_rows_at_them_have_their_cluster(kind, seed):
     """Values with a decimal have thresholds of two decimals: rows of all these values are tried."""
@@ -107,11 +90,6 @@ def test_two_columns_with_one_name():
     with pytest.raises(ValueError, match="2 columns have the name 'a'"):
         to_sql(tree, ["a", "b", "a"])
     assert '"b"' in to_sql(tree, ["b", "a", "a"])  # not tested: does not matter
-
-
-def test_a_table_has_a_name():
-    with pytest.raises(ValueError, match="The 'table' parameter of to_sql must be"):
-        to_sql(stump(), table=3)
 
 
 LEVELS = {

@@ -1,6 +1,5 @@
 """stability: refits to resamples and with other seeds, and what is told of them."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,15 +77,6 @@ def test_pairs_and_features_follow_from_the_refits(wine):
     assert (features["rows"] <= features[["resamples", "seeds"]].mean(axis=1) + 1e-9).all()
 
 
-@pytest.mark.slow
-def test_what_is_stable_and_what_is_not(blobs):
-    noise = np.random.default_rng(0).normal(size=blobs.shape)
-    clear = stability(TAOClustering(4, random_state=0, lambda_=1.0), blobs, n=3)
-    vague = stability(TAOClustering(4, random_state=0, lambda_=1.0), noise, n=3)
-    assert min(clear.pairs.values()) == pytest.approx(1)
-    assert max(clear.pairs["resample"], 0) > vague.pairs["resample"] + 0.2
-
-
 def test_a_reference_that_is_given_stays(wine):
     reference = KMeans(3, n_init=1, random_state=0).fit(wine)
     centers = reference.cluster_centers_.copy()
@@ -96,16 +86,6 @@ def test_a_reference_that_is_given_stays(wine):
         assert found.table.loc[2:, "ARI"].tolist() == [1, 1]
     np.testing.assert_array_equal(reference.cluster_centers_, centers)
     assert reference.random_state == 0
-
-
-def test_seeds_are_passed_to_all_parts(wine):
-    restless = KMeans(3, init="random", n_init=1, max_iter=1)
-    model = IMM(3, reference=restless, random_state=0)
-    found = stability(model, wine, n=5)
-    assert found.pairs["seed"] < 1
-    assert restless.random_state is None
-    assert model.random_state == 0
-    assert not hasattr(model, "tree_")
 
 
 @pytest.mark.slow
@@ -173,14 +153,6 @@ def test_it_is_reproducible_without_a_seed_of_the_model(wine):
     assert a.pairs == b.pairs
 
 
-def test_resamples_have_one_row_per_cluster():
-    X = np.arange(6.0)[:, None] ** 2
-    found = stability(IMM(5, random_state=0), X, n=4)
-    assert (found.table["leaves"] == 5).all()
-    with pytest.raises(ValueError, match="Resamples of 12 rows have fewer than 12 distinct rows"):
-        stability(IMM(12, random_state=0), np.arange(12.0)[:, None], n=2)
-
-
 @pytest.mark.slow
 def test_features_of_pipelines_are_raw_columns():
     hours = np.tile([1.0, 2.0, 30.0, 31.0], 10)
@@ -208,19 +180,3 @@ def test_printed_form_has_readable_headings(found):
     assert mean == pytest.approx(found.table["ARI"][:6].mean())
     assert f"{mean:.2f}" in text
     assert found._repr_html_().count("<table") == 2
-
-
-@pytest.mark.slow
-def test_picture(found):
-    axes = found.plot(title="wine").axes
-    assert len(axes) == 3
-    agreement = np.concatenate([line.get_xdata() for line in axes[0].lines])
-    assert set(found.table["ARI"]) <= set(agreement)
-    shown = np.concatenate([line.get_xydata() for line in axes[1].lines])
-    expected = found.table[["parameters", "cost_increase"]].to_numpy()
-    np.testing.assert_allclose(np.sort(shown, axis=0), np.sort(expected, axis=0))
-    names = [label.get_text().replace("\n", "") for label in axes[2].get_yticklabels()]
-    assert names == list(found.features.index[: len(names)])
-    widths = [bar.get_width() for bar in axes[2].patches[: len(names)]]
-    np.testing.assert_allclose(widths, found.features["resamples"][: len(names)])
-    plt.close("all")

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import warnings
-import zipfile
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 
@@ -214,31 +213,6 @@ def run(code, folder=ROOT, **environment):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, **given).stdout  # noqa: S603
 
 
-@pytest.mark.parametrize("first", ["tao_cluster", "greedy"])
-def test_packages_can_be_imported_where_lazy_loading_is_off(first):
-    run(f"import {first}, greedy, tao_cluster; greedy.__all__", EAGER_IMPORT="1")
-
-
-@pytest.mark.slow
-def test_a_fit_and_a_page_work_from_a_zip_file(tmp_path):
-    path = tmp_path / "packages.zip"
-    with zipfile.ZipFile(path, "w") as target:
-        for package in ("tao_cluster", "greedy"):
-            for file in sorted((ROOT / package).rglob("*.*")):
-                if file.is_file() and "__pycache__" not in file.parts:
-                    target.write(file, file.relative_to(ROOT))
-    code = (
-        "import greedy\n"
-        "model = greedy.IMM(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])\n"
-        "assert '<html' in str(model.to_html())\n"
-        "print(greedy.__file__, model.to_text())"
-    )
-    found = run(code, path, NUMBA_DISABLE_JIT="1")
-    usual = IMM(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
-    assert found.startswith(str(path))
-    assert found.endswith(f"{usual.to_text()}\n")
-
-
 # ---------------------------------------------------------------- cells of tables
 
 
@@ -264,12 +238,6 @@ def test_levels_that_cannot_be_encoded_are_shown_as_escapes(name, half):
         "".join(flat(VIEWS[name](model, table))).encode()
     (table, model), (other, usual) = half
     assert model.predict(table).tolist() == usual.predict(other).tolist()
-
-
-def test_sql_names_the_character_that_it_cannot_hold(half):
-    _, model = half[0]
-    with pytest.raises(ValueError, match="SQL cannot hold"):
-        to_sql(model)
 
 
 ZONES = {

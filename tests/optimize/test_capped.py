@@ -19,18 +19,7 @@ def direct(cap, **options):
 
 # Parameters of TAOClustering for a cap; each combination has tests of more features without it.
 COMBINATIONS = {
-    "knee": lambda cap: {"algorithm": direct(cap)},
-    "lambda": lambda cap: {"algorithm": direct(cap), "lambda_": 10.0},
-    "limit of size": lambda cap: {"algorithm": direct(cap), "max_parameters": 30},
-    "limit of cost": lambda cap: {"algorithm": direct(cap), "max_cost_increase": 1.0},
     "no refits": lambda cap: {"algorithm": direct(cap, relax=False), "lambda_": 10.0},
-    "voronoi": lambda cap: {"algorithm": direct(cap), "lambda_": 10.0, "init": "bisecting"},
-    "small leaves": lambda cap: {
-        "algorithm": direct(cap), "lambda_": 10.0, "min_samples_leaf": 18,
-    },
-    "standardized": lambda cap: {"algorithm": direct(cap), "lambda_": 1.0, "standardize": True},
-    "medians": lambda cap: {"algorithm": direct(cap), "lambda_": 10.0, "objective": "kmedians"},
-    "sample": lambda cap: {"algorithm": direct(cap, max_rows=100), "lambda_": 10.0},
     "exact": lambda cap: {
         "algorithm": direct(cap, node_solver=Exact(), search="none"), "lambda_": 100.0,
     },
@@ -41,8 +30,6 @@ COMBINATIONS = {
         "lambda_": 10.0,
     },
 }  # fmt: skip
-MARKS = dict.fromkeys(("no refits", "exact", "lambda"), ())
-MARKS["limit of cost"] = pytest.mark.sweep
 
 
 def widths(tree):
@@ -57,10 +44,7 @@ def fitted(name, cap, X=ROWS, **fit):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=MARKS.get(name, pytest.mark.slow)) for name in COMBINATIONS],
-)
+@pytest.mark.parametrize("name", COMBINATIONS)
 def test_every_test_keeps_to_the_cap(name):
     assert widths(fitted(name, None).tree_).max() > 2
     for cap in (1, 2):
@@ -71,11 +55,10 @@ def test_every_test_keeps_to_the_cap(name):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["no refits", pytest.param("lambda", marks=pytest.mark.slow)])
-def test_the_cap_holds_for_sparse_rows_weights_and_threads(name):
+def test_the_cap_holds_for_sparse_rows_weights_and_threads():
     sparse = sp.csr_matrix(np.where(ROWS > 0, ROWS, 0.0))
     for X in (ROWS, ROWS.astype(np.float32), sparse):
-        model = fitted(name, 2, X, sample_weight=WEIGHT)
+        model = fitted("no refits", 2, X, sample_weight=WEIGHT)
         assert widths(model.tree_).max() == 2
     parameters = {**model.get_params(deep=False), "n_jobs": 2}
     assert_same_fit(model, TAOClustering(**parameters).fit(sparse, sample_weight=WEIGHT))
@@ -93,9 +76,8 @@ def test_labels_paths_and_fits_out_of_core_keep_to_the_cap():
     assert all(widths(model.tree_).max() == 2 for model in models)
 
 
-@pytest.mark.parametrize("name", ["no refits", pytest.param("lambda", marks=pytest.mark.slow)])
-def test_a_cap_that_no_test_exceeds_changes_nothing(name):
-    one, other = fitted(name, None), fitted(name, ROWS.shape[1])
+def test_a_cap_that_no_test_exceeds_changes_nothing():
+    one, other = (fitted("no refits", cap) for cap in (None, ROWS.shape[1]))
     assert one.tree_ == other.tree_
     assert one.inertia_ == other.inertia_
 
@@ -108,13 +90,6 @@ def test_the_most_useful_features_stay(rng, cap):
     model = TAOClustering(algorithm=direct(cap), **options).fit(X, labels)
     assert sorted(model.tree_.split(0)[0]) == list(range(cap))
     assert np.mean(model.labels_ != labels) < (0.26, 0.14, 0.07)[cap - 1]
-
-
-@pytest.mark.slow
-def test_axis_aligned_trees_ignore_the_cap():
-    options = {"split": "axis", "max_leaves": 6, "random_state": 0}
-    one, other = (TAOClustering(5, algorithm=direct(cap), **options).fit(ROWS) for cap in (1, None))
-    assert one.tree_ == other.tree_
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import rest_in_sweeps
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.preprocessing import StandardScaler
 
 from greedy import ExKMC
@@ -30,14 +29,9 @@ def value_at_knee(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "objective",
-    ["kmeans", *(pytest.param(name, marks=pytest.mark.slow) for name in ("spherical", "kmedians"))],
-)
-def test_auto_is_near_the_knee_of_a_path(objective):
+def test_auto_is_near_the_knee_of_a_path():
     # A fit finishes only the trees that seem to be nearest to the knee, tao_path finishes all.
     options = {"algorithm": DirectForm(search="none"), "random_state": 0, "depth": 3}
-    options["objective"] = objective
     model = TAOClustering(3, **options).fit(IRIS)
     path = tao_path(IRIS, 3, **options)
     assert value_at_knee(model) <= value_at_knee(knee(path)) + 0.2
@@ -53,23 +47,6 @@ def test_a_knee_of_many_rows_is_chosen_before_the_last_passes(rng):
     prices = {record["lambda"] for record in model.history_ if record["stage"] == "exact"}
     assert len(prices) == 1  # that of the chosen tree
     assert model.cost_increase_ < 3
-
-
-@pytest.mark.slow
-def test_auto_of_axis_aligned_trees_is_no_price():
-    for X, k, n_leaves in ((IRIS, 3, 8), (DIGITS[:600], 10, 32)):
-        terms = {"algorithm": DirectForm(copies=0), "random_state": 0, "max_leaves": n_leaves}
-        model = TAOClustering(k, split="axis", **terms).fit(X)  # copies serve new rows instead
-        start = ExKMC(k, max_leaves=n_leaves, random_state=0).fit(X)
-        assert model.best_lambda_ == 0
-        assert model.cost_increase_ <= start.cost_increase_
-
-
-@pytest.mark.slow
-def test_auto_of_the_penalty_method_is_a_typical_lambda():
-    model = TAOClustering(3, algorithm="penalty", random_state=0, depth=3).fit(IRIS)
-    lambdas = [other.lambda_ for other in tao_path(IRIS, 3, random_state=0, depth=3)]
-    assert lambdas[0] < model.best_lambda_ < lambdas[-1]
 
 
 def fake(cost, size, n_clusters=3):
@@ -133,13 +110,6 @@ def test_a_goal_in_cost_looks_along_the_whole_path():
     assert model.cost_increase_ <= limit
 
 
-@pytest.mark.slow
-def test_no_cost_where_the_free_clustering_costs_nothing(rng):
-    repeated = np.repeat(rng.normal(size=(4, 6)), 10, axis=0)
-    assert TAOClustering(4, random_state=0).fit(repeated).cost_increase_ == 0
-    assert TAOClustering(12, random_state=0).fit(rng.normal(size=(12, 3))).cost_increase_ == 0
-
-
 # ---------------------------------------------------------------- warnings
 
 
@@ -187,9 +157,6 @@ def test_lambda_and_a_limit_cannot_be_given_together():
     "options",
     [
         {"lambda_": 3.0},
-        {"split": "axis", "lambda_": 0.5, "max_leaves": 4},
-        {"split": "axis", "max_leaves": 4},
-        {"split": "axis", "init": "imm"},
         {"split": "axis", "init": "exgreedy", "lambda_": 0.0, "max_leaves": 5},
         {"split": "axis", "algorithm": "published"},
         {"algorithm": PenaltyMethod(n_mu_steps=1)},
@@ -267,19 +234,6 @@ def test_held_out_rows_by_share_number_and_mask():
             TAOClustering(3, validation=wrong, **options).fit(IRIS)
 
 
-@pytest.mark.sweep
-def test_a_limit_of_cost_is_met_on_the_rows_held_out():
-    X, half = DIGITS[::2], np.arange(0, len(DIGITS[::2]), 2)
-    options = {"random_state": 0, "algorithm": DirectForm(n_init=2)}
-    strict = TAOClustering(10, validation=half, max_cost_increase=8, **options).fit(X)
-    loose = TAOClustering(10, max_cost_increase=8, **options).fit(X)
-    assert strict.validation_cost_increase_ <= 8
-    assert not hasattr(loose, "validation_cost_increase_")
-    assert strict.tree_.n_parameters > loose.tree_.n_parameters
-    with pytest.warns(UserWarning, match=r"max_cost_increase=0 .* on the rows held out"):
-        TAOClustering(10, validation=half, max_cost_increase=0, **options).fit(X)
-
-
 @pytest.mark.slow
 def test_knee_on_other_rows():
     train, test = DIGITS[::2], DIGITS[1::2]
@@ -316,35 +270,22 @@ def test_cost_on_new_rows_is_that_of_the_definition(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("init", ["auto", "bisecting", "centroids", "random"])
-def test_oblique_trees_have_no_more_leaves_than_allowed(init):
-    model = TAOClustering(10, max_leaves=12, init=init, random_state=1).fit(FEW)
+def test_oblique_trees_have_no_more_leaves_than_allowed():
+    model = TAOClustering(10, max_leaves=12, init="random", random_state=1).fit(FEW)
     assert 10 <= model.tree_.n_leaves <= 12
     assert model.cost_increase_ < 20
 
 
-@pytest.mark.spaced(quick=0, slow=2)
-@pytest.mark.parametrize("init", ["auto", "imm", "exgreedy", ExKMC(10, max_leaves=60)])
+@pytest.mark.slow
+@pytest.mark.parametrize("init", ["imm", ExKMC(10, max_leaves=60)])
 def test_axis_aligned_trees_have_the_leaves_asked_for_whatever_the_start(init):
     model = TAOClustering(10, split="axis", max_leaves=30, init=init, random_state=0).fit(FEW)
     assert 28 <= model.tree_.n_leaves <= 30
 
 
-@pytest.mark.slow
-def test_a_limit_of_parameters_uses_its_room():
-    """Tests of one feature need more leaves than the tree of one leaf per cluster has."""
-    capped = DirectForm(max_features_per_test=1)
-    options = {"standardize": True, "algorithm": capped, "random_state": 0}
-    costs = [
-        TAOClustering(3, max_parameters=most, **options).fit(load_wine().data).cost_increase_
-        for most in (10, 40)
-    ]
-    assert costs[1] < 0.1 < costs[0]
-
-
 @pytest.mark.spaced(quick=0, slow=1)
 @pytest.mark.parametrize("limit", ["max_parameters", "max_cost_increase"])
-@pytest.mark.parametrize("seed", rest_in_sweeps(range(6), 0, 1))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_within_a_limit_oblique_trees_are_no_worse_than_axis_aligned_ones(limit, seed):
     """An oblique tree may test single features."""
     rng = np.random.default_rng(seed)
@@ -371,23 +312,3 @@ def test_for_labels_the_size_does_not_depend_on_the_number_of_clusters(split):
     terms = {"objective": "labels", "split": split, "random_state": 0}
     trees = [TAOClustering(k, **terms).fit(X, labels).tree_ for k in (2, 40)]
     assert trees[0] == trees[1]
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("split", ["oblique", "axis"])
-def test_the_default_size_hardly_depends_on_the_seed(split):
-    X = DIGITS[:1000]
-    sizes = [
-        TAOClustering(10, split=split, random_state=seed).fit(X).tree_.n_parameters
-        for seed in range(4)
-    ]
-    assert max(sizes) <= 1.4 * min(sizes)
-
-
-@pytest.mark.slow
-def test_the_default_of_axis_aligned_trees_has_no_largest_number_of_leaves():
-    X = np.random.default_rng(0).normal(size=(200, 5))
-    model = TAOClustering(20, split="axis", random_state=0).fit(X)
-    assert model.tree_.n_leaves > 32
-    limited = TAOClustering(20, split="axis", depth=5, random_state=0).fit(X)
-    assert limited.tree_.n_leaves <= 32

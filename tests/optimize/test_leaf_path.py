@@ -4,24 +4,16 @@ import functools
 
 import numpy as np
 import pytest
-from conftest import rest_in_sweeps
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_iris, load_wine
 
 from tao_cluster import DirectForm, TAOClustering, tao_path
 
-# data: rows, clusters, standardise, numbers of leaves, limits of parameters, limits of cost
-SETS = {
-    "iris": (load_iris().data, 3, False, range(3, 9), (8, 10, 13, 20), (0.5, 2.0, 5.0)),
-    "wine": (load_wine().data, 3, True, (3, 4, 5, 7), (7, 10, 14), (0.2, 2.0)),
-    "cancer": (load_breast_cancer().data, 4, True, range(4, 10), (10, 16, 20), (1.0, 3.0)),
-    "digits": (load_digits().data, 10, False, range(10, 18), (28, 40), (12.0, 15.0)),
-}
+WINE, LEAVES = load_wine().data, (3, 4, 5, 7)
 
 
 @functools.cache  # several tests compare with the same fits
-def fitted(name, **options):
-    X, k, standardize, *_ = SETS[name]
-    return TAOClustering(k, split="axis", standardize=standardize, random_state=0, **options).fit(X)
+def fitted(**options):
+    return TAOClustering(3, split="axis", standardize=True, random_state=0, **options).fit(WINE)
 
 
 def labels_below(tree, node, X):
@@ -34,79 +26,55 @@ def labels_below(tree, node, X):
     return np.where(goes_left, *(labels_below(tree, child, X) for child in children))
 
 
-MANY = [
-    "wine",
-    *(pytest.param(name, marks=pytest.mark.sweep) for name in ("iris", "cancer", "digits")),
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MANY)
-def test_a_limit_is_met_as_well_as_by_any_single_fit(name):
-    models = [fitted(name, max_leaves=n) for n in SETS[name][3]]
+def test_a_limit_is_met_as_well_as_by_any_single_fit():
+    models = [fitted(max_leaves=n) for n in LEAVES]
     singles = [(model.tree_.n_parameters, model.cost_increase_) for model in models]
-    for limit in SETS[name][4]:
-        model = fitted(name, max_parameters=limit)
+    for limit in (7, 10, 14):
+        model = fitted(max_parameters=limit)
         assert model.tree_.n_parameters <= limit
         best = min(cost for size, cost in singles if size <= limit)
         assert model.cost_increase_ <= best + 1e-9
-    for limit in SETS[name][5]:
-        model = fitted(name, max_cost_increase=limit)
+    for limit in (0.2, 2.0):
+        model = fitted(max_cost_increase=limit)
         assert model.cost_increase_ <= limit + 1e-9
         best = min((size for size, cost in singles if cost <= limit), default=np.inf)
         assert model.tree_.n_parameters <= best
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", rest_in_sweeps(["iris", "wine"], "wine"))
-def test_costs_of_a_path_fall_and_are_those_of_single_fits(name):
+def test_costs_of_a_path_fall_and_are_those_of_single_fits():
     """On the rows alone; the last passes on noisy copies can raise the cost of either."""
-    X, k, standardize, leaves, *_ = SETS[name]
     own_rows = {"algorithm": DirectForm(copies=0)}
-    options = {"standardize": standardize, "random_state": 0, **own_rows}
-    models = tao_path(X, k, split="axis", leaves=leaves, **options)
-    assert [model.max_leaves for model in models] == list(leaves)
+    options = {"standardize": True, "random_state": 0, **own_rows}
+    models = tao_path(WINE, 3, split="axis", leaves=LEAVES, **options)
+    assert [model.max_leaves for model in models] == list(LEAVES)
     assert np.all(np.diff([model.cost_increase_ for model in models]) <= 1e-9)
     for model in models:
-        single = fitted(name, max_leaves=model.max_leaves, **own_rows)
+        single = fitted(max_leaves=model.max_leaves, **own_rows)
         assert model.tree_.n_leaves <= model.max_leaves
         assert model.cost_increase_ <= single.cost_increase_ + 1e-9
 
 
 @pytest.mark.slow
-def test_passes_on_noisy_copies_keep_a_limit_of_size():
-    model = fitted("iris", max_leaves=20, max_parameters=10)
-    assert model.tree_.n_parameters <= 10
-
-
-@pytest.mark.slow
-def test_the_default_is_the_knee():
-    model = fitted("wine")
-    assert model.tree_.n_leaves <= 5
-    assert model.cost_increase_ <= 1
-    assert fitted("wine", max_parameters=10).cost_increase_ <= 0.43
-    assert fitted("wine", max_cost_increase=2).tree_.n_parameters <= 10
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "goal", [{}, {"max_parameters": 13}, {"max_cost_increase": 30.0}], ids=["knee", "size", "cost"]
+    "goal", [{"max_parameters": 13}, {"max_cost_increase": 30.0}], ids=["size", "cost"]
 )
 def test_rows_held_out_choose_the_size(goal):
-    model = fitted("wine", validation=0.2, **goal)
+    model = fitted(validation=0.2, **goal)
     assert model.validation_cost_increase_ > model.cost_increase_
     assert model.tree_.n_parameters <= goal.get("max_parameters", np.inf)
     assert model.validation_cost_increase_ <= goal.get("max_cost_increase", np.inf)
-    assert len(model.labels_) == len(SETS["wine"][0])
+    assert len(model.labels_) == len(WINE)
 
 
 @pytest.mark.slow
 def test_fewer_leaves_than_clusters():
     with pytest.warns(UserWarning, match="at most 2 leaves cannot have all 3 clusters"):
-        model = fitted("wine", max_leaves=2)
+        model = fitted(max_leaves=2)
     assert model.tree_.n_leaves == 2
     with pytest.warns(UserWarning, match="lost 1 of 3 clusters"):
-        assert fitted("wine", max_parameters=4).tree_ == model.tree_
+        assert fitted(max_parameters=4).tree_ == model.tree_
 
 
 @pytest.mark.parametrize(
@@ -130,12 +98,12 @@ def test_arguments_of_a_path_that_would_not_be_used_raise(options, message):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", "axis"])
-@pytest.mark.parametrize("name", rest_in_sweeps(["iris", "wine", "doubled"], "wine", "doubled"))
+@pytest.mark.parametrize("name", ["wine", "doubled"])
 def test_no_leaf_is_useless(name, split):
     """Without a split the rows of its node cost more, at centres that follow."""
     rng = np.random.default_rng(0)
     doubled = np.repeat(rng.integers(0, 3, (12, 3)).astype(float), 3, axis=0)
-    X, k = (doubled, 4) if name == "doubled" else SETS[name][:2]
+    X, k = (doubled, 4) if name == "doubled" else (WINE, 3)
     large = {"max_leaves": 30} if split == "axis" else {"max_cost_increase": 0.01}
     for options in (large, {"algorithm": DirectForm(search="none")}):
         model = TAOClustering(k, split=split, random_state=0, **options).fit(X)

@@ -64,16 +64,3 @@ def test_more_work_is_never_worse(seed, goal, kind):
     ]
     assert np.isfinite(values[-1])
     assert np.all(np.diff(values) <= 1e-6 * (1 + abs(values[0])))
-
-
-@pytest.mark.sweep
-def test_more_initial_trees_give_better_trees_somewhere():
-    """Otherwise the property above would hold for fits that ignore the number."""
-    X, k = drawn(1)
-    costs = [
-        TAOClustering(k, max_parameters=5 * k, algorithm=DirectForm(n_init=n_init), random_state=1)
-        .fit(X)
-        .cost_increase_
-        for n_init in (4, 16)
-    ]
-    assert costs[1] < 0.9 * costs[0]

@@ -49,8 +49,6 @@ def test_bad_lambdas(digits, lambdas):
         ({"algorithm": PenaltyMethod(refine=False)}, "A path needs the direct form"),
         ({"max_parameters": 60}, "A path has no goal"),
         ({"validation": 0.2}, "path chooses no tree"),
-        ({"leaves": [4]}, "leaves are for split='axis'"),
-        ({"split": "axis", "lambdas": [1.0]}, "follows the number of leaves"),
     ],
 )
 def test_what_a_path_does_not_support(digits, options, message):
@@ -104,61 +102,10 @@ def test_a_path_goes_from_free_to_small(models_along, digits):
     assert np.all(np.diff([model.n_iter_ for model in models_along]) > 0)
 
 
-@pytest.mark.slow
-def test_a_path_is_as_good_as_single_fits(models_along, digits, digits_reference):
-    """At the same lambda, in cost times size, on average over the path."""
-    trades = []
-    for model in models_along[2:8:3]:
-        options = {"lambda_": model.lambda_, "reference": digits_reference, "random_state": 0}
-        pair = (model, TAOClustering(10, **options).fit(digits))
-        trades.append([(1 + m.cost_increase_) * m.tree_.n_parameters for m in pair])
-    assert np.mean([one / other for one, other in trades]) < 1.25
-
-
-@pytest.mark.slow
-def test_same_path_for_any_number_of_threads_and_order(digits):
-    options = {"lambdas": [3.0, 0.5], "algorithm": DirectForm(n_init=2), "random_state": 0}
-    one, two = (tao_path(digits, 10, n_jobs=j, **options) for j in (1, 2))
-    assert [model.lambda_ for model in one] == [0.5, 3.0]
-    for a, b in zip(one, two, strict=True):
-        assert a.tree_ == b.tree_
-        assert a.inertia_ == b.inertia_
-
-
-@pytest.mark.sweep
-@pytest.mark.filterwarnings("ignore:A tree of at most 2 leaves")
-def test_limits_beyond_the_path(digits, digits_reference):
-    options = {"reference": digits_reference, "random_state": 0, "algorithm": DirectForm(n_init=2)}
-    small = TAOClustering(10, max_parameters=60, **options).fit(digits)
-    assert 45 <= small.tree_.n_parameters <= 60
-    cheap = TAOClustering(10, max_cost_increase=1.0, **options).fit(digits)
-    assert 0.5 < cheap.cost_increase_ <= 1.0
-    assert small.best_lambda_ > cheap.best_lambda_ > 0
-    assert small.lambda_ == "auto"  # as given
-    for size in (30, 4, 1):
-        with pytest.warns(UserWarning, match="lost"):
-            tiny = TAOClustering(10, max_parameters=size, **options).fit(digits)
-        assert size / 2 <= tiny.tree_.n_parameters <= size
-    with pytest.warns(UserWarning, match="No tree within max_cost_increase=0 was"):
-        TAOClustering(3, max_cost_increase=0.0, depth=1, random_state=0).fit(digits)
-
-
 def test_no_cost_at_all_can_be_asked_for(blobs):
     model = TAOClustering(4, max_cost_increase=0, depth=3, random_state=0).fit(blobs)
     assert model.cost_increase_ <= 1e-9
     assert model.tree_.n_parameters <= 13
-
-
-@pytest.mark.slow
-def test_models_share_nothing_that_can_be_changed(digits, digits_reference):
-    options = {"algorithm": DirectForm(n_init=1), "reference": digits_reference}
-    a, b = tao_path(digits, 10, [1.0, 10.0], **options)
-    before = digits_reference.cluster_centers_.copy()
-    a.free_centers_ *= 0
-    a.history_[0]["stage"] = "changed"
-    np.testing.assert_array_equal(b.free_centers_, before)
-    np.testing.assert_array_equal(digits_reference.cluster_centers_, before)
-    assert b.history_[0]["stage"] == "start"
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from greedy import ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
-from tao_cluster.initial_trees import Bisecting, Centroids, InTurn
 from tao_cluster.objectives import KMedians
 from tao_cluster.solvers import Axis, Liblinear
 
@@ -140,42 +139,6 @@ def test_published_is_the_interpretation_nearest_to_the_paper(digits):
     assert again.tree_ == model.tree_
 
 
-@pytest.mark.parametrize("options", [{"algorithm": "no"}, {"algorithm": None}, {"split": "no"}])
-def test_asking_for_a_method_never_fails(options):
-    assert not hasattr(TAOClustering(**options), "predict_proba")
-
-
-@pytest.mark.parametrize("value", [{"mu_factor": 1.0}, {"tao_iter": 0}, {"n_mu_steps": -1}])
-def test_bad_settings_of_the_penalty_method(value):
-    with pytest.raises(ValueError, match=f"'{next(iter(value))}' parameter of PenaltyMethod"):
-        PenaltyMethod(**value)
-
-
-@pytest.mark.spaced(quick=0, slow=4)
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("algorithm", ["direct", SHORT])
-def test_weight_is_repetition(objective, split, algorithm):
-    """Bit by bit: weight 2 is the row twice, weight 0 is no row, in any order of the rows."""
-    rng = np.random.default_rng(1)
-    X = np.abs(rng.normal(size=(60, 4))) + 0.1
-    weight = rng.integers(0, 4, 60)
-    order = rng.permutation(60)
-    options = {"objective": objective, "split": split, "algorithm": algorithm}
-    options |= {"lambda_": 0.1, "depth": 3, "random_state": 0}
-    y = rng.integers(0, 4, 60)  # counts for given labels only
-    repeated = TAOClustering(4, **options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    weighted = TAOClustering(4, **options).fit(X[order], y[order], weight[order])
-    assert weighted.tree_ == repeated.tree_
-    np.testing.assert_array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
-    assert weighted.inertia_ == repeated.inertia_
-    present = weight[order] > 0
-    np.testing.assert_array_equal(
-        np.repeat(weighted.labels_[np.argsort(order)], weight), repeated.labels_
-    )
-    assert present.any()
-
-
 def test_spherical_refuses_rows_without_direction(X):
     data = X.copy()
     data[5] = 0
@@ -192,23 +155,6 @@ def test_spherical_refuses_rows_without_direction(X):
     assert model.free_labels_[5] == -1
     without = TAOClustering(3, random_state=0, **options).fit(np.delete(data, 5, axis=0))
     assert model.tree_ == without.tree_
-
-
-def test_rows_of_weight_0_change_nothing(X):
-    data, weight = X.copy(), np.ones(120)
-    data[5], weight[5] = 1e200, 0
-    options = {"lambda_": 0.05, "depth": 2, "algorithm": DirectForm(n_init=1), "random_state": 0}
-    model = TAOClustering(3, **options).fit(data, sample_weight=weight)
-    without = TAOClustering(3, **options).fit(np.delete(X, 5, axis=0))
-    assert model.tree_ == without.tree_
-    np.testing.assert_array_equal(np.delete(model.free_labels_, 5), without.free_labels_)
-
-
-def test_builders_that_count_start_anew(X):
-    init = InTurn([Centroids(2), Bisecting(2)])
-    options = {"lambda_": 0.05, "init": init, "algorithm": DirectForm(n_init=1), "random_state": 0}
-    first, second = (TAOClustering(3, **options).fit(X) for _ in "ab")
-    assert first.tree_ == second.tree_
 
 
 def test_a_start_that_is_the_result_has_histograms(X):

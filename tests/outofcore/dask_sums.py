@@ -26,14 +26,6 @@ def slow_sums(block, state):
     return sums(block, state)
 
 
-def dying_once(block, state):
-    """The sums; a worker dies at some blocks, the first time that they are worked on."""
-    folder, numbers = state
-    if block.number in numbers:
-        die_once(Path(folder) / str(block.number))
-    return slow_sums(block, 1.0)
-
-
 def die_once(marker):
     """Kill the process, as the system does that is out of memory, unless the marker is there."""
     if not marker.exists():

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from tao_cluster.outofcore import Block, BlockError, Blocks, blocks_of, sum_over_blocks
+from tao_cluster.outofcore import BlockError, Blocks, blocks_of, sum_over_blocks
 from tao_cluster.outofcore import blocks as seam
 
 N, D = 1000, 5
@@ -138,12 +138,6 @@ def test_every_source_gives_the_rows_again_and_again(table, tmp_path, source, n_
     assert read(alone)[1:3] == (None, None)
 
 
-def test_sparse_blocks_stay_sparse(table):
-    for source in (sp.csr_matrix(table[0]), sp.csc_array(table[0]), cut(sp.csr_array(table[0]))):
-        found = blocks_of(source).results(lambda block, _: block.X, None)
-        assert all(sp.issparse(X) and X.format == "csr" for X in found)
-
-
 def test_sums_are_the_same_to_the_bit_for_any_number_of_threads(table):
     X = np.random.default_rng(1).normal(size=(N, D))
 
@@ -154,14 +148,6 @@ def test_sums_are_the_same_to_the_bit_for_any_number_of_threads(table):
     assert all(np.array_equal(found, sums[0]) for found in sums)
     assert np.allclose(sums[0], (X**3).sum(axis=0), rtol=1e-12)
     assert sum_over_blocks(moments, blocks_of(X[:0]), 3) is None
-
-
-def test_a_function_without_result_adds_nothing(table):
-    blocks = blocks_of(table[0])
-    found = sum_over_blocks(
-        lambda block, _: block.number if block.number in {2, 5} else None, blocks
-    )
-    assert found == 7
 
 
 @pytest.mark.parametrize("with_weight", [True, False])
@@ -304,20 +290,3 @@ def test_weights_and_embedding_must_match_the_rows(table):
     for beside in (cut(w)[:-1], [*cut(w), w]):
         with pytest.raises(BlockError, match="as many blocks as X"):
             read(blocks_of(cut(X), beside))
-
-
-def test_another_class_can_provide_blocks(table):
-    class Backwards:
-        """Works on the last block first, and yields in order all the same."""
-
-        names, has_embedding = None, False
-
-        def results(self, function, state):
-            done = {
-                i: function(Block(i, X), state) for i, X in reversed([*enumerate(cut(table[0]))])
-            }
-            yield from (done[i] for i in sorted(done))
-
-    blocks = blocks_of(Backwards())
-    found = sum_over_blocks(lambda block, _: block.X.sum(axis=0), blocks)
-    assert np.array_equal(found, sum_over_blocks(lambda b, _: b.X.sum(axis=0), blocks_of(table[0])))

@@ -19,7 +19,7 @@ from sklearn.datasets import make_blobs
 from sklearn.pipeline import Pipeline
 
 from greedy import ExKMC
-from tao_cluster import DirectForm, TAOClustering, load, outofcore
+from tao_cluster import DirectForm, TAOClustering, outofcore
 from tao_cluster.dask import DaskTreeClustering, dask_blocks
 from tao_cluster.outofcore import Blocks, sum_over_blocks
 
@@ -115,26 +115,15 @@ def test_chunks_that_others_need_are_made_once_a_pass(client, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_workers", "n_threads"), [(1, 1), (3, 2)])
-def test_the_tree_does_not_depend_on_workers(n_workers, n_threads):
+def test_the_tree_does_not_depend_on_workers():
     expected = outofcore.fit(unfitted(), in_memory(), coreset_size=500, random_state=0)
-    options = {"n_workers": n_workers, "threads_per_worker": n_threads, "processes": False}
+    options = {"n_workers": 3, "threads_per_worker": 2, "processes": False}
     with LocalCluster(**options, dashboard_address=":0") as cluster, Client(cluster) as client:
         fitted = model(client=client).fit(array())
     assert fitted.tree_ == expected.tree_
     assert fitted.inertia_ == expected.inertia_
     np.testing.assert_array_equal(fitted.cluster_centers_, expected.cluster_centers_)
     np.testing.assert_array_equal(fitted.free_centers_, expected.free_centers_)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
-def test_without_a_cluster_threads_of_this_process_work(scheduler):
-    expected = outofcore.fit(unfitted(), in_memory(), coreset_size=500, random_state=0)
-    with dask.config.set(scheduler=scheduler, num_workers=3):
-        fitted = model().fit(array())
-    assert fitted.tree_ == expected.tree_
-    assert fitted.inertia_ == expected.inertia_
 
 
 @pytest.mark.slow
@@ -177,51 +166,6 @@ def test_frames_keep_names_and_index():
     with pytest.raises(ValueError, match="feature names"):
         fitted.predict(frame)
     assert len(fitted.predict(X[X["a"] > np.inf]).compute()) == 0
-
-
-@pytest.mark.slow
-def test_weights_and_embedding_count():
-    X, w, Z = array(), array(WEIGHT), array(ROWS[:, 1:] * 3)
-    fitted = model().fit(X, sample_weight=w, embedding=Z)
-    parts = [np.split(part, np.cumsum(CHUNKS)[:-1]) for part in (WEIGHT, ROWS[:, 1:] * 3)]
-    expected = outofcore.fit(
-        unfitted(),
-        in_memory(),
-        sample_weight=parts[0],
-        embedding=parts[1],
-        coreset_size=500,
-        random_state=0,
-    )
-    assert fitted.tree_ == expected.tree_
-    assert fitted.transform(Z).compute().shape == (3000, 5)
-    assert fitted.score(X, sample_weight=w, embedding=Z) == pytest.approx(-fitted.inertia_)
-
-
-@pytest.mark.slow
-def test_sparse_chunks_stay_sparse():
-    rows = sp.random(2000, 30, density=0.1, random_state=0)
-    rows = sp.hstack([np.ones((2000, 1)), rows], format="csr")  # cosine: no row without values
-    X = da.from_array(rows.toarray(), chunks=(500, 31)).map_blocks(sp.csr_matrix)
-    estimator = unfitted(objective="spherical", split="axis")
-    expected = outofcore.fit(estimator, [rows[i : i + 500] for i in range(0, 2000, 500)])
-    fitted = DaskTreeClustering(estimator).fit(X)
-    assert fitted.tree_ == expected.tree_
-    np.testing.assert_array_equal(fitted.predict(X).compute(), expected.predict(rows))
-
-
-@pytest.mark.slow
-def test_facade_is_that_of_the_local_estimator(tmp_path):
-    fitted = model().fit(array())
-    local = fitted.to_local()
-    assert fitted.to_text() == local.to_text()
-    assert fitted.to_rules() == local.to_rules()
-    assert str(fitted.explain(ROWS[0])) == str(local.explain(ROWS[0]))
-    assert "<svg" in fitted._repr_html_() or "<iframe" in fitted._repr_html_()
-    fitted.save(tmp_path / "model.json")
-    assert load(tmp_path / "model.json").tree_ == fitted.tree_
-    assert {"tree_", "cost_increase_", "to_text"} <= set(dir(fitted))
-    local.tree_ = None
-    assert fitted.tree_ is not None
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from dask_sums import busy, die_once, dying, dying_once, failing, slow_sums, sums
+from dask_sums import busy, die_once, dying, failing, slow_sums, sums
 from distributed import Client, LocalCluster
 from sklearn.datasets import make_blobs
 
@@ -121,24 +121,6 @@ def later(seconds, function, *args):
 # ---------------------------------------------------------------------- workers that die
 
 
-@pytest.mark.sweep
-def test_deaths_change_nothing_but_time(client, tmp_path):
-    found = sum_over_blocks(dying_once, dask_blocks(array()), (str(tmp_path), {3, 12}))
-    assert len(list(tmp_path.iterdir())) == 2
-    np.testing.assert_array_equal(found, expected())
-
-
-@pytest.mark.sweep
-def test_deaths_of_workers_without_nannies(processes, tmp_path):
-    with processes(3).client() as client:
-        blocks = dask_blocks(array(), client=client, patience=1.0)
-        found = sum_over_blocks(dying_once, blocks, (str(tmp_path), {3, 12}))
-        np.testing.assert_array_equal(found, expected())
-        assert len(client.nthreads()) == 1
-        with pytest.raises(LostRowsError, match=r"Block \d+ .*for 1 s no worker accepted tasks"):
-            sum_over_blocks(dying, blocks, 10)
-
-
 def dying_twice(block, folder, block_info=None):
     """The block; a worker dies at two of them, the first time that they are made."""
     number = block_info[0]["chunk-location"][0]
@@ -158,13 +140,6 @@ def test_deaths_in_a_fit_change_no_bit(client, tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
     assert fitted.tree_ == plain.tree_
     assert fitted.inertia_ == plain.inertia_
-
-
-@pytest.mark.sweep
-def test_persisted_blocks_are_made_again(client, tmp_path):
-    X = array().persist()
-    found = sum_over_blocks(dying_once, dask_blocks(X), (str(tmp_path), {4}))
-    np.testing.assert_array_equal(found, expected())
 
 
 @pytest.mark.slow

@@ -1,17 +1,15 @@
 """Fits to rows in blocks: what is exact, what is refused, strange data."""
 
 import functools
-import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
-from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow, Kauri
+from greedy import IMM, ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore
 from tao_cluster.objectives import KMeans, SphericalKMeans
 from tao_cluster.optimize.algorithms import AxisAligned
@@ -119,17 +117,10 @@ def test_weights_count_and_rows_without_weight_do_not():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
-def test_sparse_rows_give_the_tree_of_dense_ones(kind):
-    model = fit(TAOClustering(10, **FAST), kind(DIGITS))
+def test_sparse_rows_give_the_tree_of_dense_ones():
+    model = fit(TAOClustering(10, **FAST), sp.csr_matrix(DIGITS))
     check_exact(model, DIGITS)
     assert abs(model.cost_increase_ - usual().cost_increase_) < 1.0
-
-
-@pytest.mark.slow
-def test_float32_is_not_converted():
-    model = fit(TAOClustering(10, **FAST), DIGITS.astype(np.float32))
-    check_exact(model, DIGITS.astype(np.float32))
 
 
 @pytest.mark.slow
@@ -137,13 +128,6 @@ def test_spherical_clusters():
     X = DIGITS / np.linalg.norm(DIGITS, axis=1, keepdims=True)
     model = fit(TAOClustering(10, objective="spherical", **FAST | {"lambda_": 0.01}), X)
     check_exact(model, X, objective=SphericalKMeans())
-
-
-@pytest.mark.slow
-def test_standardised_tests_of_rows_clustered_elsewhere():
-    embedding = DIGITS @ np.random.default_rng(0).normal(size=(64, 2))
-    estimator = TAOClustering(5, standardize=True, **FAST)
-    check_exact(fit(estimator, DIGITS, embedding=embedding), DIGITS, embedding)
 
 
 @pytest.mark.slow
@@ -176,12 +160,7 @@ def test_standardised_columns(kind):
 @pytest.mark.parametrize(
     "estimator",
     [
-        IMM(10, random_state=0),
         ExKMC(10, max_leaves=20, random_state=0),
-        ExGreedy(10, random_state=0),
-        ExShallow(10, random_state=0),
-        CART(10, random_state=0),
-        Kauri(10, random_state=0),
         TAOClustering(10, split="axis", depth=5, random_state=0),
         TAOClustering(10, split=AxisAligned(midpoints=False), depth=5, random_state=0),
     ],
@@ -196,17 +175,6 @@ def test_axis_aligned_trees(estimator):
         for node in model.tree_.decision_nodes:
             (feature,), _ = model.tree_.split(node)
             assert model.tree_.threshold[node] in DIGITS[:, feature]
-
-
-@pytest.mark.slow
-def test_thresholds_lie_halfway_between_rows():
-    model = fit(TAOClustering(10, split="axis", depth=4, random_state=0), DIGITS)
-    tree = model.tree_
-    for node in tree.decision_nodes:
-        (feature,), _ = tree.split(node)
-        rows = DIGITS[(tree.decision_path(DIGITS)[:, [node]].toarray() > 0).ravel()][:, feature]
-        t = tree.threshold[node]
-        assert t == pytest.approx((rows[rows <= t].max() + rows[rows > t].min()) / 2)
 
 
 def test_histograms_of_leaves_are_of_all_rows():
@@ -234,14 +202,6 @@ def test_the_partition_changes_rounding_alone():
 
 
 @pytest.mark.slow
-def test_threads_change_nothing():
-    model = fit(TAOClustering(10, n_jobs=2, **FAST), DIGITS)
-    assert model.tree_ == usual().tree_
-    assert model.inertia_ == usual().inertia_
-    np.testing.assert_array_equal(model.cluster_centers_, usual().cluster_centers_)
-
-
-@pytest.mark.slow
 def test_a_sample_of_all_rows_is_no_worse_than_memory():
     estimator = TAOClustering(10, **FAST)
     model = fit(estimator, DIGITS, coreset_size="auto")
@@ -261,27 +221,6 @@ def test_given_centres_stay_as_they_are():
         fit(TAOClustering(10, reference=centers[:9], **FAST), DIGITS)
 
 
-@pytest.mark.slow
-def test_a_fitted_model_is_used_like_any_other():
-    model = usual()
-    assert "cluster" in model.to_text()
-    assert model.score(DIGITS) == pytest.approx(-model.inertia_)
-    assert model.cost_increase(DIGITS) == pytest.approx(model.cost_increase_, abs=1e-6)
-    assert model.transform(DIGITS[:3]).shape == (3, 10)
-    assert len(model.explain(DIGITS[:2])) == 2
-    assert model.n_iter_ == len(model.history_)
-    model.plot()
-
-
-@pytest.mark.slow
-def test_the_estimator_stays_as_it_was():
-    estimator = TAOClustering(10, **FAST)
-    before = estimator.get_params()
-    model = fit(estimator, DIGITS)
-    assert not hasattr(estimator, "tree_")
-    assert estimator.get_params() == before == model.get_params()
-
-
 @pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize(
     ("X", "k"),
@@ -289,22 +228,15 @@ def test_the_estimator_stays_as_it_was():
         (IRIS, 1),
         (np.ones((1, 3)), 1),
         (np.arange(12.0).reshape(6, 2), 6),
-        (np.hstack([IRIS, np.ones((150, 2))]), 3),
         (IRIS * 1e-30, 3),
-        (IRIS * 1e30, 3),
         (IRIS + 1e8, 3),
         (np.hstack([np.eye(40), np.zeros((40, 200))]), 4),
-        (DIGITS[:600], 100),
     ],
-    ids=["k=1", "one row", "n=k", "constant", "tiny", "huge", "far", "wide", "k=100"],
+    ids=["k=1", "one row", "n=k", "tiny", "far", "wide"],
 )
-@pytest.mark.parametrize("kind", [TAOClustering, ExKMC])
 @pytest.mark.filterwarnings("ignore:The tree has lost")
-def test_degenerate_rows(X, k, kind):
-    estimator = kind(k, random_state=0)
-    if k == 100 and kind is TAOClustering:
-        estimator.set_params(depth=7, lambda_=1.0, algorithm=DirectForm(n_init=1))
-    model = outofcore.fit(estimator, in_parts(X, 37), random_state=0)
+def test_degenerate_rows(X, k):
+    model = outofcore.fit(TAOClustering(k, random_state=0), in_parts(X, 37), random_state=0)
     labels = model.predict(X)
     assert labels.max() < k
     cost = sum(((X[labels == c] - X[labels == c].mean(axis=0)) ** 2).sum() for c in set(labels))
@@ -377,32 +309,7 @@ def test_blocks_that_change_are_named():
         outofcore.fit(TAOClustering(3, random_state=0), Changing())
 
 
-def test_an_end_before_the_first_tree_is_raised(monkeypatch):
-    def interrupted(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sys.modules["tao_cluster.outofcore.fit"], "value_moments", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        fit(TAOClustering(3, random_state=0), IRIS, 50)
-
-
 def test_a_sample_must_have_rows_for_all_clusters():
     for size in (1, 4):
         with pytest.raises(ValueError, match=r"increase coreset_size=\d"):
             outofcore.fit(TAOClustering(20), in_parts(IRIS, 50), coreset_size=size, random_state=0)
-
-
-def test_progress_bars_name_the_passes(capsys):
-    outofcore.fit(TAOClustering(3, verbose=1, random_state=0), in_parts(IRIS, 50), random_state=0)
-    told = capsys.readouterr().err
-    assert "pass: column_statistics" in told
-    assert "pass: tree_statistics" in told
-
-
-def test_names_that_are_not_strings_are_displayed():
-    months = pd.DataFrame(IRIS, columns=range(1, 5))
-    model = outofcore.fit(IMM(3, random_state=0), [months[:100], months[100:]])
-    assert not hasattr(model, "feature_names_in_")
-    assert f"if {model.tree_.used_features[0] + 1} <=" in model.to_text()
-    with pytest.raises(ValueError, match="their order differs"):
-        model.predict(months[months.columns[::-1]])

@@ -1,8 +1,6 @@
 """Pictures of trees in the sizes of a column, a slide and a screen, measured from the renderer."""
 
 import re
-import shutil
-import subprocess
 import warnings
 
 import matplotlib as mpl
@@ -11,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import chain, random_tree, rest_in_sweeps
+from conftest import random_tree
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from tao_cluster import DirectForm, TAOClustering, Tree, describe, table_pipeline
@@ -76,9 +74,6 @@ def tree_pictures():
         "wine, oblique": (balanced(4, 13, rng, 5), wine.to_numpy(), {"feature_names": names}),
         "words": (balanced(8, 15, rng, 7), texts, {"feature_names": WORDS}),
         "long names": (balanced(4, 4, rng, 3), X, {"feature_names": LONG}),
-        "one leaf": (Tree.single_leaf(0, 13), wine.to_numpy(), {"feature_names": names}),
-        "depth 12": (chain(13, 5), X, {"feature_names": ["height", "width", "age", "weight"]}),
-        "26 clusters": (balanced(26, 64, rng, 6), digits, {"image_shape": (8, 8)}),
         "histograms": (balanced(3, 4, rng, 2), X, {"nodes": "projection"}),
     }
 
@@ -88,11 +83,8 @@ def fitted_pictures():
     wine, table = load_wine(as_frame=True).data, customers(np.random.default_rng(0))
     fit = {"random_state": 0, "split": "axis"}
     few = TAOClustering(3, standardize=True, max_leaves=4, **fit).fit(wine)
-    named = TAOClustering(3, standardize=True, max_leaves=3, **fit).fit(wine)
-    named.name_clusters(["Strong wines of the valley", "Light", "All of the others, which are few"])
     return {
         "wine": (few, wine, {}),
-        "wine, names of clusters": (named, wine, {}),
         "customers": (table_pipeline(table, 3, max_leaves=4, **fit).fit(table), table, {}),
     }
 
@@ -132,8 +124,15 @@ def check(ax, least, fills=0.8):
     assert max(sides / (page[2:] - page[:2])) >= fills
 
 
-SLOW = ["digits, 10 leaves", "wine", "customers", "words", "long names", "histograms"]
-SWEEP = ["one leaf", "digits, 40 leaves", "wine, names of clusters", "depth 12", "26 clusters"]
+NAMES = [
+    "digits, 10 leaves",
+    "digits, 40 leaves",
+    "wine",
+    "customers",
+    "words",
+    "long names",
+    "histograms",
+]
 
 
 @pytest.mark.parametrize(("target", "n_bars"), [("paper", 5), ("slide", 4), ("screen", 5)])
@@ -167,7 +166,7 @@ def test_sums_on_paper_have_all_their_terms_with_weights(standardize, size):
 
 @pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", [*SLOW, *rest_in_sweeps(SWEEP)])
+@pytest.mark.parametrize("name", NAMES)
 def test_trees_can_be_read_at_the_size_of_their_target(pictures, name, target):
     check_target(pictures, name, target)
 
@@ -175,8 +174,7 @@ def test_trees_can_be_read_at_the_size_of_their_target(pictures, name, target):
 def check_target(pictures, name, target):
     model, X, options = pictures[name]
     ax = plot_tree(model, X, **TARGETS[target], **options)
-    fills = 0.5 if (name, target) == ("one leaf", "screen") else 0.8
-    check(ax, LEAST[target], 0.85 if target == "slide" else fills)
+    check(ax, LEAST[target], 0.85 if target == "slide" else 0.8)
     assert ax.caption or ax.figure.caption == ""
     size = ax.figure.get_size_inches()
     if target == "paper":
@@ -188,7 +186,7 @@ def check_target(pictures, name, target):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", rest_in_sweeps(range(6), 0, 1))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_the_least_size_that_an_error_names_suffices(rng, seed):
     rng = np.random.default_rng(seed)
     n_terms = int(rng.integers(1, 4))
@@ -219,26 +217,7 @@ def test_given_axes_and_figsize(given):
 
 
 @pytest.mark.slow
-def test_paper_obeys_the_font_of_the_user(given):
-    model, X, _ = given["wine, oblique"]
-    with mpl.rc_context({"font.family": "serif", "font.size": 9}):
-        ax = plot_tree(model, X, style="paper", width=5)
-        assert {tuple(t.get_fontfamily()) for t in ax.texts} == {("serif",)}
-        check(ax, 9)
-
-
-def test_an_empty_title_leaves_out_the_legend(given):
-    model, X, _ = given["wine, oblique"]
-    assert plot_tree(model, X).get_title()
-    assert not plot_tree(model, X, title="").get_title()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [
-    {"root": 2, "max_depth": 1},
-    pytest.param({"root": 1}, marks=pytest.mark.slow),
-    pytest.param({"max_depth": 1}, marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize("options", [{"root": 1}, {"max_depth": 1}])
 def test_parts_of_a_tree(rng, options):
     tree, X = balanced(7, 4, np.random.default_rng(1)), rng.normal(size=(300, 4))
     for target, least in LEAST.items():
@@ -300,29 +279,6 @@ def test_grids_of_tests_and_cards(pictures, target):
         plot_tests(model, X, width=1, font_size=8)
     with pytest.raises(ValueError, match=r"cannot be read at this size .* at least width=2\.2"):
         describe(model, X).plot(width=1, font_size=8)
-
-
-PAGE = r"""
-\documentclass[twocolumn]{article}
-\usepackage{graphicx}
-\begin{document}
-\begin{figure}\includegraphics[width=\columnwidth]{tree.pdf}\caption{CAPTION}\end{figure}
-Text.
-\end{document}
-"""
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not installed")
-def test_a_column_of_a_latex_page(given, tmp_path):
-    model, X, options = given["wine, oblique"]
-    ax = plot_tree(model, X, style="paper", width=3.3, font_size=8, **options)
-    ax.figure.savefig(tmp_path / "tree.pdf")
-    caption = re.sub(r"([%&#_$])", r"\\\1", ax.caption).replace("*", "times")
-    (tmp_path / "page.tex").write_text(PAGE.replace("CAPTION", caption), encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)  # noqa: S603
-    assert (tmp_path / "page.pdf").stat().st_size > 10_000
-    assert "Overfull" not in (tmp_path / "page.log").read_text(encoding="latin-1")
 
 
 def test_a_figure_on_paper_is_a_vector_picture_in_its_size(given, tmp_path):

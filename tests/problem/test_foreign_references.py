@@ -14,7 +14,7 @@ from sklearn.cluster import (
     MeanShift,
     MiniBatchKMeans,
 )
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
@@ -24,7 +24,7 @@ from sklearn.random_projection import GaussianRandomProjection
 
 import tao_cluster
 from greedy import IMM
-from tao_cluster import TAOClustering, compare, outofcore, stability
+from tao_cluster import TAOClustering, compare, stability
 from tao_cluster.objectives import AlternatingClustering, KMedians
 from tao_cluster.problem.repeats import content_order
 
@@ -66,21 +66,6 @@ def test_a_reference_of_other_columns(method, columns, message):
     frame = FRAME.set_axis(list(columns), axis=1) if "other" in columns else FRAME[columns]
     with pytest.raises(ValueError, match=message):
         method(kmeans(FRAME)).fit(frame)
-
-
-def test_a_reference_of_other_columns_than_blocks():
-    frame = FRAME[FRAME.columns[::-1]]
-    with pytest.raises(ValueError, match="another order"):
-        outofcore.fit(IMM(3, reference=kmeans(FRAME)), [frame[:90], frame[90:]], random_state=0)
-    numbered = [part.set_axis(range(13), axis=1) for part in (FRAME[:90], FRAME[90:])]
-    outofcore.fit(IMM(3, reference=kmeans(FRAME)), numbered, random_state=0)
-
-
-def test_a_fitted_reference_of_rows_that_are_drawn_again():
-    options = {"splits": 2, "resampling": "bootstrap", "reference": kmeans(FRAME)}
-    assert len(compare(FRAME, 3, ["imm"], **options).table) == 2
-    with pytest.raises(ValueError, match="another order"):
-        compare(FRAME[FRAME.columns[::-1]], 3, ["imm"], **options)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
@@ -205,13 +190,6 @@ def test_a_pipeline_clusters_its_transformed_columns(method, is_fitted, data):
     assert not hasattr(reference[0], "mean_") or is_fitted  # what was given stays as it was
 
 
-def test_a_fit_without_a_pipeline_forgets_that_of_an_earlier_one():
-    model = IMM(3, reference=pipeline()).fit(X)
-    model.set_params(reference=None, random_state=0).fit(X)
-    assert model.transform(X).shape == (178, 3)
-    assert model.score(X) == pytest.approx(-model.inertia_)
-
-
 @pytest.mark.slow
 def test_a_pipeline_with_random_steps_follows_the_seed_of_the_model(method):
     clusterer = KMeans(3, n_init=1)
@@ -224,11 +202,6 @@ def test_a_pipeline_with_random_steps_follows_the_seed_of_the_model(method):
 def test_a_pipeline_and_an_embedding_exclude_each_other(method):
     with pytest.raises(ValueError, match="both define the space"):
         method(pipeline()).fit(X, embedding=SCALED)
-
-
-def test_blocks_need_the_embedding_of_a_pipeline():
-    with pytest.raises(ValueError, match="give the result as embedding"):
-        outofcore.fit(IMM(3, reference=pipeline()), [X[:90], X[90:]], random_state=0)
 
 
 @pytest.mark.slow
@@ -257,19 +230,6 @@ def test_the_transformers_of_a_comparison_do_not_see_held_out_rows():
     pd.testing.assert_frame_equal(found[columns], other[columns])
 
 
-def test_transform_of_a_loaded_model_needs_the_transformers(tmp_path):
-    model = IMM(3, reference=pipeline(), random_state=0).fit(X)
-    with pytest.warns(UserWarning, match="transformers are not saved"):
-        model.save(tmp_path / "model.json")
-    loaded = tao_cluster.load(tmp_path / "model.json")
-    with pytest.raises(ValueError, match="whose transformers were not saved"):
-        loaded.transform(X)
-    with pytest.warns(UserWarning, match="will have its default"):
-        model.save(tmp_path / "model.json")
-    loaded.set_params(random_state=0).fit(X)
-    assert loaded.transform(X).shape == (178, 3)
-
-
 def test_nested_and_half_fitted_pipelines():
     nested = make_pipeline(StandardScaler(), make_pipeline(PCA(4), pipeline()[-1]))
     assert IMM(3, reference=nested).fit(X).tree_ == IMM(3, reference=pipeline()).fit(X).tree_
@@ -289,14 +249,6 @@ def test_a_reference_of_another_number_of_clusters_names_the_number(reference):
             model.set_params(reference=reference).fit(X)
         remedy = int(re.search(r"n_clusters=(\d+)\.$", str(caught.value))[1])
         assert model.set_params(n_clusters=remedy).fit(X).free_labels_.max() == 4
-
-
-def test_wide_sparse_rows_in_a_pipeline():
-    digits = sp.csr_matrix(load_digits().data[:300])
-    reference = make_pipeline(StandardScaler(with_mean=False), KMeans(5, n_init=1, random_state=0))
-    model = IMM(5, reference=reference).fit(digits)
-    assert sp.issparse(model._embedder.transform(digits))
-    assert model.cost_increase(digits) == pytest.approx(model.cost_increase_)
 
 
 @pytest.mark.spaced(quick=0)

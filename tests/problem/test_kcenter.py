@@ -13,9 +13,8 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from greedy import CART
 from tao_cluster import TAOClustering
-from tao_cluster.objectives import FarthestFirst, KCenter, Objective, Spacing, kcenter
+from tao_cluster.objectives import FarthestFirst, KCenter, Objective, Spacing
 from tao_cluster.objectives.kcenter import smallest_ball
 
 FORMS = [np.asarray, np.float32, sp.csr_matrix, sp.csr_array]
@@ -49,7 +48,7 @@ def test_balls_of_whole_numbers(X):
     assert optimality_gap(X, smallest_ball(X)) < 1e-7
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (40, 1), (300, 7), (50, 200), (3000, 30)])
+@pytest.mark.parametrize("shape", [(3, 2), (300, 7), (50, 200)])
 def test_balls_of_random_rows(rng, shape):
     for draw in (rng.normal, rng.standard_cauchy, rng.random):
         X = draw(size=shape)
@@ -59,18 +58,6 @@ def test_balls_of_random_rows(rng, shape):
         radius = cdist(X, center[None]).max()
         np.testing.assert_allclose(shifted - 2.0**20, center, atol=1e-6 * radius)
         np.testing.assert_allclose(smallest_ball(sp.csr_matrix(X)), center, atol=1e-6 * radius)
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (60, 4), (100, 40)])
-def test_balls_of_many_columns_are_closed_in_on(rng, shape):
-    for X in (rng.normal(size=shape), rng.standard_cauchy(shape), rng.integers(0, 2, shape) * 1.0):
-        center = kcenter._closed_in(X)
-        exact = kcenter._ball_of_few(X)[1]
-        assert exact * (1 - 1e-9) <= cdist(X, center[None]).max() <= exact * (1 + 5e-4)
-    np.testing.assert_array_equal(kcenter._closed_in(np.ones((4, 3))), np.ones(3))
-    documents = sp.random(100, 1500, 0.02, format="csr", random_state=0)
-    dense = smallest_ball(documents.toarray())
-    np.testing.assert_allclose(smallest_ball(documents), dense, atol=1e-9)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -123,21 +110,6 @@ def test_farthest_first_is_at_most_twice_the_optimum(seed):
     )
 
 
-@pytest.mark.slow
-def test_weights_and_repeats_do_not_matter(rng):
-    X = rng.normal(size=(80, 3))
-    weight = rng.integers(0, 4, 80)
-    options = {"random_state": 3, "n_init": 2}
-    model = FarthestFirst(5, **options).fit(X, sample_weight=weight)
-    repeated = FarthestFirst(5, **options).fit(np.repeat(X, weight, axis=0))
-    present = FarthestFirst(5, **options).fit(X[weight > 0])
-    for other in (repeated, present):
-        np.testing.assert_allclose(other.cluster_centers_, model.cluster_centers_)
-    np.testing.assert_array_equal(model.predict(X), model.labels_)
-    sparse = FarthestFirst(5, **options).fit(sp.csr_matrix(X), sample_weight=weight)
-    np.testing.assert_allclose(sparse.inertia_, model.inertia_)
-
-
 def test_bad_rows_get_a_sentence():
     for objective in (KCenter(), Spacing()):
         with pytest.raises(ValueError, match="overflow; rescale"):
@@ -146,7 +118,7 @@ def test_bad_rows_get_a_sentence():
         FarthestFirst(3).fit([[0.0], [1.0]])
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @parametrize_with_checks([FarthestFirst()])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -158,16 +130,6 @@ def test_tao_clustering_refuses_what_is_no_sum(objective, rng):
         ValueError, match=rf"a sum over rows, which {type(objective).__name__} is not"
     ):
         TAOClustering(3, objective=objective).fit(rng.normal(size=(20, 2)))
-
-
-@pytest.mark.slow
-def test_cart_is_told_in_largest_distances(rng):
-    X = rng.normal(size=(200, 2))
-    model = CART(4, objective=KCenter(), random_state=0).fit(X)
-    own = cdist(X, model.cluster_centers_)[np.arange(200), model.labels_]
-    assert model.inertia_ == pytest.approx(own.max())
-    increase = 100 * (model.inertia_ / model.free_inertia_ - 1)
-    assert model.cost_increase_ == pytest.approx(increase)
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from tao_cluster.objectives import (
     KMedians,
     KMedoids,
     SphericalKMeans,
-    alternating,
 )
 
 
@@ -41,47 +40,11 @@ def test_kmeans_is_what_it_says(problem, form):
     np.testing.assert_array_equal(updated[3], centers[3])  # no rows: kept
 
 
-def test_kmeans_keeps_its_digits_far_from_the_origin(problem):
-    X, centers, labels, weight = problem
-    objective, shift = KMeans(), 1e6
-    near, far = objective.prepare(X), objective.prepare(X + shift)
-    np.testing.assert_allclose(
-        objective.distances(far, centers + shift), objective.distances(near, centers), rtol=1e-6
-    )
-    np.testing.assert_allclose(
-        objective.update_centers(far, labels, weight, centers + shift) - shift,
-        objective.update_centers(near, labels, weight, centers),
-        atol=1e-8,
-    )
-
-
-def test_value_keeps_its_digits_on_tight_clusters_far_apart(rng):
-    centers = rng.choice([-1e4, 1e4], (4, 3)) + rng.normal(size=(4, 3))
-    labels = np.repeat(np.arange(4), 50)
-    X = centers[labels] + 1e-4 * rng.normal(size=(200, 3))
-    objective = KMeans()
-    data, weight = objective.prepare(X), np.ones(200)
-    found = objective.update_centers(data, labels, weight, centers)
-    expected = ((X - found[labels]) ** 2).sum()
-    assert objective.value(data, labels, weight, found) == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_overflow_is_told(dtype):
     X = np.eye(3, dtype=dtype) * np.sqrt(np.finfo(dtype).max) * 2
     with pytest.raises(ValueError, match=r"overflow float\d\d; rescale the data\."):
         KMeans().prepare(X)
-
-
-def test_input_is_not_altered(problem):
-    X, centers, labels, weight = problem
-    before = [a.copy() for a in problem]
-    objective = KMeans()
-    data = objective.prepare(X)
-    objective.distances(data, centers)
-    objective.update_centers(data, labels, weight, centers)
-    for a, b in zip(problem, before, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 # ---------------------------------------------------------------- other objectives
@@ -133,7 +96,7 @@ def weighted_median(values, weight):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("density", [1.0, 0.7, 0.6, 0.5, 0.1])
+@pytest.mark.parametrize("density", [1.0, 0.6, 0.1])
 def test_kmedians_is_what_it_says(rng, form, density):
     X = rng.integers(-3, 4, (800, 6)) * (rng.random((800, 6)) < density)
     X, centers = X.astype(float), rng.normal(size=(4, 6))
@@ -265,36 +228,7 @@ def test_seeds_are_drawn_by_weight(rng, init):
     assert only.inertia_ == 0
 
 
-def test_seeds_are_spread():
-    """Drawn by distance, not by number: a far pair of rows among many is found."""
-    X = np.concatenate([np.zeros((500, 1)), [[100.0], [100.5]]]) + 1e-3 * np.arange(502)[:, None]
-    found = [
-        alternating.spread_seeds(
-            KMeans(),
-            X,
-            KMeans().prepare(X),
-            np.ones(502),
-            2,
-            np.arange(502),
-            np.random.RandomState(seed),
-        ).max()
-        for seed in range(20)
-    ]
-    assert min(found) > 50
-
-
-def test_empty_clusters_get_the_farthest_rows():
-    X = np.array([[0.0], [0.0], [0.0], [1.0], [5.0]])
-    start = np.array([[0.0], [9.0], [99.0]])
-    labels, centers, cost, _ = alternating.lloyd(
-        KMeans(), KMeans().prepare(X), np.ones(5), start, 10, 0.0
-    )
-    assert cost == 0
-    assert len(np.unique(labels)) == 3
-    assert sorted(centers.ravel()) == [0, 1, 5]
-
-
-@pytest.mark.spaced(quick=17)
+@pytest.mark.spaced(quick=5, slow=0)
 @parametrize_with_checks([AlternatingClustering(3)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

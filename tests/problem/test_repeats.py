@@ -1,12 +1,10 @@
-"""Merging of repeated rows and of weights."""
+"""Merging of repeated rows."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tao_cluster.problem.repeats import as_repeats, distinct_rows
+from tao_cluster.problem.repeats import distinct_rows
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sp.csr_matrix])
@@ -40,31 +38,3 @@ def test_equal_keys_alone_do_not_make_rows_equal(monkeypatch):
     rows, weight, _ = distinct_rows(X, X, np.ones(5))
     np.testing.assert_array_equal(X[rows].ravel(), [1, 2])
     np.testing.assert_array_equal(weight, [2, 3])
-
-
-@pytest.mark.slow
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=9), st.floats(1e-6, 1e6))
-def test_as_repeats_finds_the_unit(counts, unit):
-    """Weights that are multiples of their least one, which rounding may have blurred."""
-    counts = np.array([1, *counts])
-    repeats, found = as_repeats(np.array([sum([unit] * int(c)) for c in counts]))
-    np.testing.assert_allclose(repeats * found, counts * unit, rtol=1e-12)
-    np.testing.assert_array_equal(repeats * (found / unit) - counts < 1e-9, True)
-
-
-def test_repeats_are_found_among_numbers_of_any_kind(rng):
-    for n in (1, 2, 5, 300):
-        for most in (n, n * n, 10**9):
-            X = rng.integers(0, most, (n, 1)) * 2.0**40
-            assert len(distinct_rows(X, X, np.ones(n))[0]) == len(np.unique(X))
-    X = np.array([[0.0], [1.0], [-0.0]])
-    rows, weight, _ = distinct_rows(X, X, np.ones(3))
-    assert sorted(X[rows, 0]) == [0, 1]
-    assert sorted(weight) == [1, 2]
-
-
-def test_as_repeats_of_whole_numbers_and_others():
-    repeats, unit = as_repeats(np.array([4.0, 6.0]))
-    np.testing.assert_array_equal(repeats, [2, 3])
-    assert unit == 2
-    assert as_repeats(np.array([1.0, 1.5])) is None

@@ -4,40 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import small
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from greedy import IMM, ExGreedy, ExKMC, ExShallow, ExShallowSearch
+from greedy import IMM, ExKMC, ExShallowSearch
 from tao_cluster import DirectForm, TAOClustering, tao_path
-from tao_cluster.problem.scaling import Scaling
 
 WINE = load_wine().data
-
-
-def test_columns_come_back(rng):
-    X = rng.normal(size=(50, 4)) * [1e-6, 1, 1e6, 0] + [1, -5, 1e9, 3]
-    weight = rng.random(50)
-    scaling = Scaling.from_rows(X, weight)
-    Z = scaling.apply(X)
-    np.testing.assert_allclose(np.average(Z, axis=0, weights=weight), 0, atol=1e-6)
-    np.testing.assert_allclose(np.average(Z**2, axis=0, weights=weight)[:3], 1, rtol=1e-6)
-    assert np.ptp(Z[:, 3]) == 0  # a constant column
-    np.testing.assert_allclose(scaling.undo(Z), X, rtol=1e-12)
-    np.testing.assert_allclose(scaling.apply_to_points(X), Z)
-    assert scaling.apply(X.astype(np.float32)).dtype == np.float32
-
-
-def test_sparse_columns_keep_their_zeros(rng):
-    X = sp.random(60, 8, 0.3, format="csr", random_state=0)
-    scaling = Scaling.from_rows(X, np.ones(60))
-    Z = scaling.apply(X)
-    assert Z.nnz == X.nnz
-    np.testing.assert_allclose(Z.toarray().std(axis=0), 1)
-    assert not scaling.offset.any()
 
 
 def test_a_spread_that_overflows_gets_a_sentence():
@@ -72,13 +47,11 @@ def test_same_clusters_as_of_standardised_columns_and_the_tree_in_raw_units(spli
     assert raw.cost_increase(WINE) == pytest.approx(raw.cost_increase_)
 
 
-@pytest.mark.spaced(quick=4)
+@pytest.mark.spaced(quick=2)
 @pytest.mark.parametrize(
     "method",
     [
         IMM(3, random_state=0),
-        ExGreedy(3, random_state=0),
-        ExShallow(3, random_state=0),
         ExShallowSearch(3, random_state=0, max_cost_increase=10),
         ExKMC(3, random_state=0, max_leaves=8),
     ],
@@ -106,35 +79,6 @@ def test_builders_cut_in_raw_units(method, midpoints):
 
 
 @pytest.mark.slow
-@settings(max_examples=6, deadline=None)
-@given(
-    exponents=st.lists(st.floats(-6, 6), min_size=13, max_size=13),
-    split=st.sampled_from(["oblique", "axis"]),
-)
-def test_units_do_not_matter(exponents, split):
-    factors = 10.0 ** np.array(exponents)
-    options = {
-        "split": split,
-        "lambda_": 5.0 if split == "oblique" else 0.0,
-        "algorithm": DirectForm(n_init=1),
-    }
-    one = small(standardize=True, **options).fit(WINE)
-    other = small(standardize=True, **options).fit(WINE * factors)
-    np.testing.assert_array_equal(one.labels_, other.labels_)
-    np.testing.assert_array_equal(other.predict(WINE * factors), other.labels_)
-    for node in one.tree_.decision_nodes:
-        (features, weights), (same, changed) = one.tree_.split(node), other.tree_.split(node)
-        np.testing.assert_array_equal(features, same)
-        if len(features) > 1:
-            np.testing.assert_allclose(changed * factors[features], weights, rtol=1e-6)
-            assert other.tree_.threshold[node] == pytest.approx(one.tree_.threshold[node])
-        else:
-            assert other.tree_.threshold[node] / changed[0] == pytest.approx(
-                one.tree_.threshold[node] / weights[0] * factors[features[0]]
-            )
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("method", [IMM(3, random_state=0), TAOClustering(3, random_state=0)])
 def test_units_do_not_matter_where_rows_repeat_or_have_weights(method, rng):
     """Merged rows stand in one order in all units: iris has a row twice."""
@@ -149,13 +93,6 @@ def test_units_do_not_matter_where_rows_repeat_or_have_weights(method, rng):
                 method.fit(sparse, **options).labels_,
                 method.fit(sp.csr_matrix(X), **options).labels_,
             )
-
-
-@pytest.mark.slow
-def test_constant_columns_have_no_spread_however_large(rng):
-    X = np.column_stack([WINE, np.full(len(WINE), 1e300)])
-    model = small(standardize=True).fit(X)
-    np.testing.assert_array_equal(model.labels_, small(standardize=True).fit(WINE).labels_)
 
 
 @pytest.mark.slow
@@ -176,20 +113,6 @@ def test_references_and_initial_trees_are_in_raw_units():
     assert again.fit(WINE).cost_increase_ <= free.cost_increase_ + 1e-9
     with pytest.raises(ValueError, match="must have n_clusters=3 centres"):
         small(standardize=True, reference=np.zeros((3, 2))).fit(WINE)
-
-
-@pytest.mark.slow
-def test_an_embedding_is_left_alone():
-    X = load_breast_cancer().data
-    Z = StandardScaler().fit_transform(X)
-    options = {"max_cost_increase": 1, "lambda_": "auto", "depth": 5}
-    model = small(4, standardize=True, **options).fit(X, embedding=Z)
-    assert model.cost_increase_ <= 1
-    assert model.tree_.n_parameters <= 18
-    np.testing.assert_array_equal(model.labels_, model.predict(X))
-    np.testing.assert_allclose(
-        model.cluster_centers_, [Z[model.labels_ == k].mean(axis=0) for k in range(4)]
-    )
 
 
 @pytest.mark.slow

@@ -144,12 +144,6 @@ def test_there_are_no_copies_of_many_rows_or_values(monkeypatch):
     assert smoothed(problem, 9) is problem
 
 
-def test_an_embedding_has_the_same_donors():
-    space = 2.0 * BLOBS[:, :2]
-    many = smoothed(problem_of(space=space, centers=2 * CENTERS[:, :2]), 2)
-    np.testing.assert_allclose(many.space, 2.0 * many.X[:, :2])
-
-
 def test_copies_have_the_given_labels_of_their_rows():
     y = np.arange(120.0)[:, None] % 3
     y[:5] = -1

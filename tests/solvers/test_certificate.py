@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
-from tao_cluster import TAOClustering
 from tao_cluster.solvers import Liblinear, Newton, NodeProblem, newton_descent
 from tao_cluster.tree import Split
 
@@ -154,18 +152,6 @@ def test_units_do_not_matter_where_the_price_follows_them(rng):
     np.testing.assert_allclose(scaled.weights * scale[scaled.indices], plain.weights, rtol=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:lambda_=1 is small")  # it is that of pixels
-@pytest.mark.parametrize("unit", [1.0, 1e3])
-def test_a_fit_with_a_column_of_time(digits, rng, unit):
-    X = digits[:500] * 16
-    time = (1.6e9 + 3e7 * rng.random(len(X))) * unit
-    options = {"depth": 5, "lambda_": 1.0, "random_state": 0}
-    model = TAOClustering(10, **options).fit(np.column_stack([X, time]), embedding=X)
-    assert model.cost_increase_ < 30
-    assert model.tree_.n_clusters == 10
-
-
 # ---------------------------------------------------------------- an honest status
 
 
@@ -179,16 +165,6 @@ def test_rows_that_single_precision_cannot_tell_apart(rng):
     least = objective(X, Newton().bind(X).solve(near)[0], near)
     assert status.converged
     assert objective(apart[rows], split, terms) <= 1.002 * least
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
-def test_small_tolerances_are_kept_in_double_precision(rng, form):
-    X, goes_right = make(rng)
-    X *= rng.random(X.shape) < 0.6
-    terms = problem(X, goes_right, 2.0)
-    split, status = Newton(1e-9).bind(form(X)).solve(terms)
-    assert status.converged
-    assert certified_gap(X, split, terms) <= 1.1e-9
 
 
 def test_a_gap_that_is_not_reached_is_reported(rng, monkeypatch):
@@ -225,11 +201,3 @@ def test_a_dense_start_on_wide_data(rng, monkeypatch, strength):
     assert status.converged
     assert len(split.indices) <= 90
     assert max(sizes) <= 200
-
-
-def test_a_start_with_few_weights_is_kept_on_wide_data(rng):
-    X = rng.normal(size=(90, 2000))
-    goes_right = X[:, 0] + 0.3 * rng.normal(size=90) > 0
-    bound, terms = Newton().bind(X), problem(X, goes_right, 2.0)
-    first, _ = bound.solve(terms)
-    assert bound.solve(problem(X, goes_right, 2.0, warm_start=first))[0] is first

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tao_cluster.solvers import Exact, NodeProblem, axis
+from tao_cluster.solvers import Exact, NodeProblem
 from tao_cluster.solvers.axis import BinnedColumns
-from tao_cluster.solvers.exact import Candidate, Rows, best_weight
+from tao_cluster.solvers.exact import best_weight
 from tao_cluster.solvers.thresholds import least_sum
 from tao_cluster.tree import Split
 from tao_cluster.tree.routing import kernel_arrays, project
@@ -41,15 +41,6 @@ def test_least_sum_is_that_of_a_sort(draw, n):
             # A bound just above the least sum changes nothing, and one below it is not reached.
             assert least_sum(points, steps, least + 1e-6) == (least, low, high)
             assert least_sum(points, steps, least - 1e-6)[0] > least - 2e-6
-
-
-@pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_least_sum_at_the_ends_of_the_range(scale):
-    rng = np.random.default_rng(0)
-    points, steps = scale * rng.normal(size=500), rng.normal(size=500)
-    np.testing.assert_allclose(
-        least_sum(points, steps, np.inf)[0], least_by_sorting(points, steps), atol=1e-12
-    )
 
 
 def test_of_equal_sums_the_widest_interval_is_taken():
@@ -91,38 +82,6 @@ def test_one_weight_is_the_best_there_is(seed, ties):
     tried = [steps[rest + u * column <= threshold].sum() for u in (breaks[:-1] + breaks[1:]) / 2]
     np.testing.assert_allclose(loss, min(tried), atol=1e-9)
     np.testing.assert_allclose(steps[rest + found * column <= threshold].sum(), loss, atol=1e-9)
-
-
-def test_removals_are_at_the_best_threshold():
-    rng = np.random.default_rng(0)
-    X, goes_right, weight = problem_of(rng, 200, 4)
-    steps, weights = np.where(goes_right, weight, -weight), rng.normal(size=4)
-    features, columns = np.arange(4), np.ascontiguousarray(X.T)
-    rows = Rows(X, np.arange(200), steps)
-    losses = Candidate(rows, features, weights, 0.0, columns, np.zeros(4)).losses_without()
-    for j in range(4):
-        others = np.delete(np.arange(4), j)
-        expected = least_by_sorting(X[:, others] @ weights[others], steps)
-        np.testing.assert_allclose(losses[j], expected, atol=1e-9)
-
-
-def true_loss(candidate):
-    values = candidate.weights @ candidate.columns
-    return candidate.rows.steps[values <= candidate.threshold].sum()
-
-
-@pytest.mark.parametrize("price", [0.0, 0.3, 3.0])
-def test_no_move_raises_the_score(price):
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        X, goes_right, weight = problem_of(rng, 150, 5, ties=seed % 2 == 0)
-        rows = Rows(X, np.arange(150), np.where(goes_right, weight, -weight))
-        start = Candidate.from_split(rows, Split.from_dense(rng.normal(size=5), 0.1))
-        for found in (start.improved(price), start.descended(price, 3)):
-            assert len(found.weights) >= 1
-            assert found.loss == pytest.approx(true_loss(found), abs=1e-9)
-            before = true_loss(start) + price * len(start.weights)
-            assert found.loss + price * len(found.weights) <= before + 1e-9
 
 
 @pytest.mark.parametrize("freed", [(1, 1), (7, 1), (1, 30)])
@@ -196,31 +155,6 @@ def test_many_rows_are_proposed_a_test_by_a_sample_and_judge_it():
     assert score_of(found, X, problem) < 0.7 * score_of(start, X, problem)
 
 
-def test_single_features_of_a_sample_where_there_are_many_values(monkeypatch):
-    monkeypatch.setattr(axis, "_MOST_CODED", 300)
-    rng = np.random.default_rng(4)
-    X, _, weight = problem_of(rng, 400, 3)
-    columns = BinnedColumns.from_matrix(X)
-    assert np.count_nonzero(columns.place >= 0) == 100
-    steps = np.where(X[:, 1] > 0.2, weight, -weight)
-    split = columns.best_cut(np.arange(400), steps)
-    assert split.indices.tolist() == [1]
-    assert abs(split.threshold * split.weights[0] - 0.2) < 0.2
-    nobody = np.flatnonzero(columns.place < 0)
-    assert columns.best_cut(nobody, steps[nobody]) is None
-
-
-def test_features_of_sparse_rows_are_those_of_dense_ones(rng):
-    X = rng.normal(size=(90, 12)) * (rng.random((90, 12)) < 0.3)
-    numbers, features = np.arange(1, 90, 2), np.array([7, 2, 11])
-    steps = np.ones(len(numbers))
-    expected = Rows(X, numbers, steps).columns(features)
-    found = Rows(sp.csr_matrix(X), numbers, steps).columns(features)
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_array_equal(found[1], expected[1])
-    np.testing.assert_array_equal((found[0] + found[1][:, None]).T, X[numbers][:, features])
-
-
 # ---------------------------------------------------------------- single features
 
 
@@ -248,32 +182,6 @@ def test_a_cut_between_bins_is_nearly_the_best_and_with_few_values_the_best(form
             found = project(values, rows, split.indices, split.weights) <= split.threshold
             slack = 0.0 if n_values < 200 else share * np.abs(steps).sum()
             assert least - 1e-9 <= steps[found].sum() <= least + slack + 1e-9
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
-def test_ties_of_cuts_and_a_choice_of_features(form):
-    X = np.array([[5.0, 0.0, 0.0], [5.0, 0.0, 0.0], [5.0, 1.0, 1.0], [5.0, 2.0, 2.0]])
-    columns, steps = BinnedColumns.from_matrix(form(X)), np.array([-1.0, -1.0, 1.0, 1.0])
-    first = columns.best_cut(np.arange(4), steps)
-    assert first.same_as(Split.from_feature(1, 0.0))
-    assert columns.best_cut(np.arange(4), steps, np.array([0, 2])).same_as(
-        Split.from_feature(2, 0.0)
-    )
-    assert columns.best_cut(np.arange(4), steps, np.array([0])) is None
-    assert columns.best_cut(np.arange(4), steps, price=2.0) is None
-    assert columns.best_cut(np.arange(4), -steps).weights.tolist() == [-1.0]
-
-
-def test_columns_without_stored_values_or_without_zeros():
-    X = np.array([[0.0, 1.0, 0.0], [0.0, 2.0, 3.0], [0.0, 3.0, -1.0]])
-    for numbers in (X, np.zeros((3, 2))):
-        dense, sparse = (
-            BinnedColumns.from_matrix(numbers),
-            BinnedColumns.from_matrix(sp.csr_matrix(numbers)),
-        )
-        np.testing.assert_array_equal(dense.first, sparse.first)
-        np.testing.assert_array_equal(dense.highest, sparse.highest)
-    assert sparse.best_cut(np.arange(3), np.array([1.0, -1.0, 1.0])) is None
 
 
 def test_only_some_features_may_get_a_weight():

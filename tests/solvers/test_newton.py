@@ -1,15 +1,14 @@
 """Our node solver against LIBLINEAR, the definition of its problem, and awkward data."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import solve
 
-from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
-from tao_cluster.solvers import Liblinear, Newton, NodeSolver
+from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster.solvers import Liblinear, Newton
 from tao_cluster.tree import Split
 
 
@@ -93,28 +92,6 @@ def test_symmetries(rng):
     np.testing.assert_allclose(far.weights, split.weights, rtol=1e-4)
 
 
-def test_a_subset_of_rows_is_a_copy_of_them(rng):
-    X, goes_right = make_problem(rng)
-    rows = np.flatnonzero(rng.random(len(X)) < 0.4)
-    weight = rng.uniform(0.1, 1, len(rows))
-    subset = solve(Newton().bind(X), rows, goes_right[rows], weight, 0.5)
-    copied = solve_all(X[rows], goes_right[rows], weight, 0.5)
-    np.testing.assert_array_equal(subset.indices, copied.indices)
-    np.testing.assert_allclose(subset.weights, copied.weights, rtol=1e-9)
-
-
-@pytest.mark.slow
-def test_one_solver_for_many_nodes_gives_what_new_ones_give(rng):
-    X, goes_right = make_problem(rng, n=1500, d=100)
-    solver = Newton().bind(X)
-    for n in (1500, 50, 500, 2):
-        rows = np.sort(rng.choice(1500, n, replace=False))
-        target = goes_right[rows].copy()
-        target[:2] = [True, False]
-        again = solve(Newton().bind(X), rows, target, np.ones(n), 0.3)
-        assert solve(solver, rows, target, np.ones(n), 0.3).same_as(again)
-
-
 # ---------------------------------------------------------------- some features only
 
 
@@ -170,118 +147,12 @@ def test_separable_rows_end(rng, strength):
     assert np.array_equal(sides, goes_right)
 
 
-def test_awkward_columns(rng):
-    X, goes_right = make_problem(rng, d=10)
-    X[:, 4] = 0  # nothing
-    X[:, 5] = 7.0  # constant
-    X[:, 6] = X[:, 0]  # duplicates
-    X[:, 7] = -X[:, 1]
-    X[:, 8] = 1e12
-    check_near_optimal(X, goes_right, np.ones(len(X)), 1.0)
-    scales = 10.0 ** np.linspace(-3, 3, 10)
-    check_near_optimal(X * scales, goes_right, np.ones(len(X)), 1.0)
-
-
-def test_weights_over_many_decades(rng):
-    X, goes_right = make_problem(rng)
-    weight = 10.0 ** rng.uniform(-12, 6, len(X))
-    strength = 1e-3 * weight.sum()
-    split = solve_all(X, goes_right, weight, strength)
-    assert np.all(np.isfinite(split.weights))
-    accurate = solve_all(X, goes_right, weight, strength, tol=1e-8)
-    values = [objective(s, X, goes_right, weight, strength) for s in (split, accurate)]
-    assert values[0] <= 1.001 * values[1]
-
-
 def test_two_rows_and_one_column():
     split = solve_all(np.array([[0.0], [1.0]]), np.array([False, True]), np.ones(2), 1e-2)
     assert 0 < split.threshold / split.weights[0] < 1
     useless = solve_all(np.zeros((4, 2)), np.array([True, True, True, False]), np.ones(4), 1.0)
     assert len(useless.indices) == 0
     assert useless.threshold == pytest.approx(-np.log(3))
-
-
-def test_a_strong_penalty_leaves_the_best_constant(rng):
-    X, goes_right = make_problem(rng)
-    split = solve_all(X, goes_right, np.ones(len(X)), 1e5)
-    share = goes_right.mean()
-    assert len(split.indices) == 0
-    assert -split.threshold == pytest.approx(np.log(share / (1 - share)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("strength", [1e-6, 1e-2, 1.0])
-def test_separable_rows_with_a_tiny_strength_take_few_steps(rng, strength):
-    X = rng.normal(size=(4000, 60))
-    goes_right = X[:, :5].sum(axis=1) > 0
-    start = time.perf_counter()
-    split = solve_all(X, goes_right, np.ones(len(X)), strength)
-    assert time.perf_counter() - start < 20
-    assert np.abs(split.weights).sum() < 1e6
-    limit = objective(split, X, goes_right, np.ones(len(X)), max(strength, 1e-4))
-    flipped = goes_right ^ (rng.random(len(X)) < 0.02)
-    again = solve_all(X, flipped, np.ones(len(X)), strength, split)
-    assert np.all(np.isfinite(again.weights))
-    assert limit < 4000 * np.log(2)
-
-
-def test_weights_over_many_decades_and_flipped_labels(rng):
-    X, goes_right = make_problem(rng, n=2000)
-    weight = 10.0 ** rng.uniform(-12, 6, len(X))
-    split = solve_all(X, goes_right, weight, 10.0)
-    flipped = goes_right ^ (rng.random(len(X)) < 0.05)
-    warm = solve_all(X, flipped, weight, 10.0, split)
-    cold = solve_all(X, flipped, weight, 10.0, tol=1e-6)
-    values = [objective(s, X, flipped, weight, 10.0) for s in (warm, cold)]
-    assert values[0] <= 1.001 * values[1]
-
-
-def test_columns_of_all_scales(rng):
-    X, goes_right = make_problem(rng, d=13)
-    X *= 10.0 ** np.linspace(-6, 6, 13)
-    weight = np.ones(len(X))
-    # Raised by the solver to 1e-4 of the largest spread, about 1e6.
-    strength = 1e-4 * X.std(axis=0).max() * 1.01
-    values = [
-        objective(
-            solve_all(X, goes_right, weight, strength, tol=tol), X, goes_right, weight, strength
-        )
-        for tol in (1e-3, 1e-6)
-    ]
-    assert values[0] <= 1.001 * values[1]
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
-def test_far_from_the_origin(rng, form):
-    X, goes_right = make_problem(rng)
-    weight = np.ones(len(X))
-    near = solve_all(form(X), goes_right, weight, 1.0)
-    far = solve_all(form(X + 1e5), goes_right, weight, 1.0)
-    np.testing.assert_allclose(far.weights, near.weights, rtol=1e-3)
-
-
-def test_whole_weights_are_repeated_rows(rng):
-    X, goes_right = make_problem(rng)
-    weight = rng.integers(1, 4, len(X))
-    split = solve_all(X, goes_right, weight.astype(float), 1.0, tol=1e-9)
-    again = np.repeat(np.arange(len(X)), weight)
-    repeated = solve_all(X[again], goes_right[again], np.ones(len(again)), 1.0, tol=1e-9)
-    np.testing.assert_allclose(repeated.weights, split.weights, rtol=1e-5)
-
-
-@pytest.mark.slow
-def test_threads_do_not_change_results(rng):
-    X, goes_right = make_problem(rng, n=1500, d=100, share=0.2)
-    weight = rng.uniform(0.5, 2, 1500)
-    parts = [np.sort(rng.choice(1500, 300, replace=False)) for _ in range(8)]
-    solver = Newton().bind(sp.csr_matrix(X))
-
-    def fit(rows):
-        return solve(solver, rows, goes_right[rows], weight[rows], 0.5)
-
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(fit, parts))
-    assert all(one.same_as(fit(rows)) for one, rows in zip(together, parts, strict=True))
 
 
 @pytest.mark.slow
@@ -298,19 +169,6 @@ def test_more_sparse_features_than_a_gram_matrix_pays_for(rng):
 
 
 # ---------------------------------------------------------------- in a fit
-
-
-@pytest.mark.slow
-def test_it_serves_a_whole_fit(digits, digits_reference):
-    assert isinstance(Newton(), NodeSolver)
-    options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
-    model = TAOClustering(10, algorithm=DirectForm(node_solver="newton"), **options).fit(digits)
-    assert model.cost_increase_ < 2
-    assert model.tree_.n_nonzero < 220
-    again = TAOClustering(10, algorithm=DirectForm(node_solver=Newton()), n_jobs=2, **options).fit(
-        digits
-    )
-    assert again.tree_ == model.tree_
 
 
 @pytest.mark.slow

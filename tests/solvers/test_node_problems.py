@@ -4,10 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from conftest import solve
 
-from tao_cluster.penalties import SquaredError
 from tao_cluster.solvers import (
     Axis,
     Liblinear,
@@ -15,7 +13,6 @@ from tao_cluster.solvers import (
     NodeProblem,
     Refit,
     Status,
-    check_supported,
 )
 from tao_cluster.solvers.thresholds import constant_side, sharpen
 from tao_cluster.tree import Split
@@ -47,19 +44,6 @@ def test_loss_is_the_weight_on_the_wrong_side():
     assert problem.loss(np.array([True, False, False, True])) == 1 + 4
 
 
-def test_a_solver_is_held_against_data_and_penalty(rng):
-    X = rng.normal(size=(4, 2))
-    with pytest.raises(ValueError, match="use penalty='zero-one' or node_solver='newton'"):
-        check_supported(Liblinear(), X, np.ones(4), SquaredError())
-
-    class DenseOnly:
-        supports_weights, supports_sparse = True, False
-
-    with pytest.raises(ValueError, match="does not support sparse X"):
-        check_supported(DenseOnly(), sp.csr_matrix(X), np.ones(4), SquaredError())
-    check_supported(DenseOnly(), X, np.array([0.1, 0.2, 0.7, 1.0]), SquaredError())
-
-
 # ---------------------------------------------------------------- oblique solvers
 
 
@@ -83,21 +67,6 @@ def test_a_factor_is_the_price_of_its_feature(rng, solver):
         moved[features[j]] += step
         split = Split.from_dense(moved, found.threshold)
         assert objective(split, X, goes_right, weight, price) > value
-
-
-@pytest.mark.parametrize("solver", BOTH)
-@pytest.mark.parametrize("scale", [2.0**-12, 2.0**12])
-def test_units_of_the_data_do_not_matter(rng, solver, scale):
-    X, goes_right = make_problem(rng)
-    X = X + 3.0
-    rows, weight = np.arange(300), np.ones(300)
-    plain = solve(solver.bind(X), rows, goes_right, weight, 1.0)
-    scaled = solve(solver.bind(scale * X), rows, goes_right, weight, scale)
-    assert len(plain.indices) >= 3
-    np.testing.assert_allclose(scaled.weights * scale, plain.weights, rtol=1e-6)
-    assert scaled.threshold == pytest.approx(plain.threshold, rel=1e-6)
-    accuracy = np.mean((X[:, plain.indices] @ plain.weights > plain.threshold) == goes_right)
-    assert accuracy > 0.7
 
 
 def test_a_warm_start_of_a_bad_threshold_is_mended(rng):
@@ -124,18 +93,6 @@ def test_the_gap_bounds_what_is_left_to_gain(rng):
         assert status.converged
         assert (value - least) / value <= status.gap * (1 + 1e-6) + 1e-9
         assert status.gap <= tol
-
-
-def test_weights_that_no_longer_pay_go(rng):
-    """From a warm start with all features to the few that the strength leaves."""
-    X, goes_right = make_problem(rng, n=500, d=20)
-    rows, weight = np.arange(500), np.ones(500)
-    for start in (0.01, 1.0, 10.0):
-        warm = solve(Newton().bind(X), rows, goes_right, weight, start)
-        found = solve(Newton(1e-6).bind(X), rows, goes_right, weight, 20.0, warm)
-        cold = solve(Newton(1e-6).bind(X), rows, goes_right, weight, 20.0)
-        np.testing.assert_array_equal(found.indices, cold.indices)
-        np.testing.assert_allclose(found.weights, cold.weights, rtol=1e-2)
 
 
 # ---------------------------------------------------------------- axis-aligned

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 from conftest import solve
 
 from tao_cluster.penalties import ZeroOne
-from tao_cluster.solvers import Liblinear, NodeSolver, WeightedLiblinear, check_supported
-from tao_cluster.tree import Split
+from tao_cluster.solvers import Liblinear, WeightedLiblinear, check_supported
 
 
 def make_problem(rng, n=300, d=8):
@@ -69,19 +68,6 @@ def test_weighted_liblinear_solves_its_problem(rng, form, bias):
     np.testing.assert_allclose(gradient[w != 0], -20 * np.sign(w[w != 0]), atol=1e-4)
 
 
-def test_weighted_liblinear_on_some_features(rng):
-    X, goes_right = make_problem(rng)
-    rows, weight, columns = np.arange(300), rng.uniform(0.1, 3, 300), np.array([0, 2, 5])
-    factors = np.array([1.0, 4.0, 2.0])
-    solver = WeightedLiblinear(1e-8)
-    options = {"features": columns, "factors": factors}
-    split = solve(solver.bind(X), rows, goes_right, weight, 2.0, **options)
-    scaled = solve(solver.bind(X[:, columns] / factors), rows, goes_right, weight, 2.0)
-    np.testing.assert_allclose(dense(split, 8)[columns], dense(scaled, 3) / factors)
-    assert split.threshold == scaled.threshold
-    assert set(split.indices) <= set(columns)
-
-
 def test_threshold_is_not_penalised(rng):
     X, goes_right = make_problem(rng)
     solver = Liblinear(tol=1e-6).bind(X)
@@ -120,26 +106,12 @@ def test_common_weight_scales_the_strength(rng):
     assert light.same_as(solve(solver, rows, goes_right, np.ones(len(X)), 2.0))
 
 
-def test_far_from_the_origin(rng):
-    X, goes_right = make_problem(rng)
-    rows, weight = np.arange(len(X)), np.ones(len(X))
-    near = solve(Liblinear().bind(X), rows, goes_right, weight, 1.0)
-    far = solve(Liblinear().bind(X + 1e6), rows, goes_right, weight, 1.0)
-    np.testing.assert_allclose(dense(far, 8), dense(near, 8), rtol=1e-6)
-
-
 @pytest.mark.parametrize("strength", [0.0, 1e-12])
 def test_separable_rows_without_penalty_end(rng, strength):
     X = rng.normal(size=(100, 3))
     split = solve(Liblinear().bind(X), np.arange(100), X[:, 0] > 0, np.ones(100), strength)
     assert np.all(np.isfinite(split.weights))
     assert np.array_equal(X @ dense(split, 3) > split.threshold, X[:, 0] > 0)
-
-
-def test_silence(rng, capfd):
-    X, goes_right = make_problem(rng)
-    solve(Liblinear().bind(X), np.arange(len(X)), goes_right, np.ones(len(X)), 1.0)
-    assert capfd.readouterr() == ("", "")
 
 
 def test_unsuitable_combinations_fail_at_once(rng):
@@ -176,19 +148,3 @@ def test_common_factor_of_weights_is_taken_out(rng):
     small = solve(solver, rows, goes_right, weight, 1.0)
     large = solve(solver, rows, goes_right, weight * 2.0**20, 2.0**20)
     assert small.same_as(large)
-
-
-def test_tolerance_may_be_a_numpy_number(rng):
-    X, goes_right = make_problem(rng)
-    arguments = (np.arange(len(X)), goes_right, np.ones(len(X)), 1.0)
-    first = solve(Liblinear(np.float64(1e-3)).bind(X), *arguments)
-    assert first.same_as(solve(Liblinear(1e-3).bind(X), *arguments))
-
-
-def test_split():
-    split = Split.from_dense([0.0, 2.0, 0.0, -1.0], 3.0)
-    np.testing.assert_array_equal(split.indices, [1, 3])
-    assert split.same_as(Split.from_dense([0, 2, 0, -1], 3))
-    assert not split.same_as(Split.from_dense([0, 2, 0, -1], 4))
-    assert Split.constant(goes_left=True).threshold >= 0 > Split.constant(goes_left=False).threshold
-    assert isinstance(Liblinear(), NodeSolver)

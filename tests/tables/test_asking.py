@@ -14,31 +14,15 @@ from tao_cluster.cli import main
 from tao_cluster.columns.readers import Level
 
 NAMES = sorted(CASES)
-SEEDS = [
-    0,
-    *(pytest.param(seed, marks=[pytest.mark.slow, pytest.mark.sweep]) for seed in (1, 2, 3)),
-]
 
 
-@pytest.fixture
+@pytest.fixture(params=NAMES)
 def made(request, tmp_path):
-    """The case of a name and a seed, and its file."""
-    name, seed = request.param
-    case = CASES[name](np.random.default_rng(seed))
+    """The case of a name, and its file."""
+    case = CASES[request.param](np.random.default_rng(0))
     path = tmp_path / "table.csv"
     path.write_bytes(case.text if isinstance(case.text, bytes) else case.text.encode())
     return case, path
-
-
-def every(*names):
-    """Parametrize a test by cases and seeds."""
-    given = [pytest.param((n, s.values[0]), marks=s.marks, id=f"{n}-{s.values[0]}")
-             for n in names for s in map(as_param, SEEDS)]  # fmt: skip
-    return pytest.mark.parametrize("made", given, indirect=True)
-
-
-def as_param(seed):
-    return seed if hasattr(seed, "values") else pytest.param(seed)
 
 
 def contains(found, part):
@@ -124,7 +108,6 @@ def check(case, table, pipeline):
             )
 
 
-@every(*NAMES)
 def test_what_is_certain_is_read_and_the_rest_is_asked(made, tmp_path):
     case, path = made
     schema = answers_to(path, case.asks)
@@ -137,28 +120,6 @@ def test_what_is_certain_is_read_and_the_rest_is_asked(made, tmp_path):
     check(case, *read(path, tmp_path / "schema.json"))
 
 
-def strings_of(case, schema):
-    """The table of a file with all cells as strings; None if the file has a layout of its own."""
-    if isinstance(case.text, bytes) or "file" in case.asks:
-        return None
-    separator = next((mark for mark in ";\t|" if mark in case.text.split("\n")[0]), ",")
-    return pd.read_csv(
-        pd.io.common.StringIO(case.text), dtype=str, keep_default_na=False, sep=separator,
-        escapechar="\\" if '\\"' in case.text else None,
-    )  # fmt: skip
-
-
-@every(*(name for name in NAMES if "one_column" not in name))
-def test_frames_of_strings_are_read_alike(made):
-    case, _ = made
-    table = strings_of(case, None)
-    if table is None:
-        pytest.skip("a frame has no layout")
-    schema = answers_to(table, case.asks)
-    check(case, *read(table, schema))
-
-
-@every(*NAMES)
 def test_the_careful_answers_are_printed_and_never_wrong(made):
     case, path = made
     with warnings.catch_warnings(record=True) as caught:
@@ -180,9 +141,8 @@ def test_the_careful_answers_are_printed_and_never_wrong(made):
     assert all(isinstance(readers[name], Level) for name in wrong), wrong
 
 
-@pytest.mark.spaced(quick=0, slow=31)
+@pytest.mark.spaced(quick=0, slow=4)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("made", [(name, 0) for name in NAMES], indirect=True, ids=NAMES)
 def test_the_command_line_asks_the_same(made, tmp_path, capsys, monkeypatch):
     case, path = made
     monkeypatch.chdir(tmp_path)

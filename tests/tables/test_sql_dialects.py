@@ -1,17 +1,13 @@
 """Names, literals and functions of SQL dialects, and what cannot be written in them."""
 
-import sqlite3
-
-import pandas as pd
 import pytest
 
-from tao_cluster import Tree, table_pipeline
+from tao_cluster import Tree
 from tao_cluster.columns import Indicator
 from tao_cluster.columns.dates import Date
 from tao_cluster.columns.names import Numeric
-from tao_cluster.columns.readers import WHITE_SPACE, Level, Number, Written
+from tao_cluster.columns.readers import Level, Number, Written
 from tao_cluster.export import to_sql
-from tao_cluster.export.sql_dialects import TESTED
 
 NAME, TEXT = 'a"b`c]d\\e', "it's a \\ and `\n é"
 NAMES = {
@@ -141,29 +137,3 @@ def test_the_comparison_of_strings_respects_case():
     name = Indicator("plan", "gold", reader=Level(("NA",)))
     assert "CAST(`plan` AS BINARY) = 'gold'" in to_sql(*stump(name), dialect="mysql")
     assert "[plan] COLLATE Latin1_General_BIN2 = 'gold'" in to_sql(*stump(name), dialect="tsql")
-
-
-def test_white_space_around_words_does_not_count():
-    """As in Python; other characters do."""
-    reader = Level(("NA",))
-    cells = [f"{before}NA{behind}" for before in WHITE_SPACE for behind in ("", *WHITE_SPACE)]
-    cells += [f"{before}NA" for before in ".-_\x1b"]
-    connection = sqlite3.connect(":memory:")
-    table = pd.DataFrame({"plan": cells}, dtype=object)
-    table.to_sql("points", connection)
-    tree, names = stump(Indicator("plan", None, reader=reader))
-    query = f"{to_sql(tree, names, table='points')} ORDER BY rowid"
-    found = [row[-1] for row in connection.execute(query)]
-    connection.close()
-    assert found == reader.read(table["plan"]).isna().astype(int).tolist()
-
-
-@pytest.mark.slow
-def test_to_sql_of_a_pipeline_has_a_dialect():
-    cells = {"is vip": [True, False, None] * 20, "day": ["2020-01-05", "2021-02-01"] * 30}
-    table = pd.DataFrame({**cells, "unused": range(60)})
-    pipeline = table_pipeline(table, 6, split="axis", random_state=0).fit(table)
-    texts = {dialect: to_sql(pipeline, dialect=dialect) for dialect in TESTED}
-    assert len(set(texts.values())) == len(texts)
-    assert "`is vip` = TRUE" in texts["mysql"]
-    assert pipeline[-1].to_sql(dialect="tsql") == to_sql(pipeline[-1], dialect="tsql")

@@ -11,7 +11,7 @@ from conftest import random_tree
 
 from tao_cluster import Tree
 from tao_cluster.explanations import nearest_change
-from tao_cluster.export import to_rules, to_sql, to_text
+from tao_cluster.export import to_rules, to_sql
 
 
 def chain(n_tests):
@@ -128,11 +128,3 @@ def test_text_of_a_chain_is_in_proportion_to_its_tests():
     assert max(map(len, lines)) < 200
     assert lines[90].startswith("|    " * 30 + "|--- ")
     assert lines[-1] == "|    " * 30 + "(level 10000) |--- cluster 2"
-
-
-def test_features_that_no_test_has_cost_nothing():
-    tree = Tree.from_splits(
-        [1, -1, -1], [2, -1, -1], [([9], [1.0]), None, None], [1, 0, 0], [-1, 0, 1], 2**24
-    )
-    for write in (to_sql, to_rules, to_text, Tree.to_html):
-        assert peak(lambda write=write: write(tree)) < 2**20

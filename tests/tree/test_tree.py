@@ -131,13 +131,6 @@ def test_short_rows_and_wide_splits(rng, density, n_used):
     check_bits_of_sums(X, used, weights)
 
 
-def test_threads_do_not_change_the_result(rng):
-    tree = random_tree(rng, n_nodes=31)
-    X = rng.normal(size=(20_000, tree.n_features))
-    np.testing.assert_array_equal(tree.route(X, n_jobs=2), tree.route(X, n_jobs=1))
-    np.testing.assert_array_equal(tree.route(X, n_jobs=2), tree.apply(X))
-
-
 def test_counts_of_a_known_tree():
     tree = Tree.from_splits(
         [1, 3, -1, -1, -1],
@@ -268,11 +261,3 @@ def test_single_leaf():
     assert tree.prune() == tree
     assert tree.to_text() == "|--- cluster 3"
     assert tree.to_rules() == ["always then cluster 3"]
-
-
-def test_more_rows_than_go_down_together(rng):
-    X = rng.normal(size=(1500, 4))
-    tree = random_tree(rng, 4, 15)
-    together = tree.apply(X)
-    np.testing.assert_array_equal(together, [tree.apply(X[[i]])[0] for i in range(len(X))])
-    assert len(np.unique(together)) > 2

@@ -1,21 +1,18 @@
 """One thread of the libraries below in every thread that fits, and limits as they were after it."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 
 import numpy as np
 import pytest
 from conftest import assert_same_fit
-from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from greedy import ExKMC, Kauri
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
-from tao_cluster._utils.threads import map_in_threads, one_thread
+from tao_cluster._utils.threads import one_thread
 from tao_cluster.solvers import Liblinear
 
 
@@ -73,24 +70,10 @@ def in_pool(rows):
     return run
 
 
-def by_joblib(rows, backend):
-    def run(models):
-        return Parallel(2, backend=backend)(delayed(model.fit)(rows) for model in models)
-
-    return run
-
-
 @pytest.mark.slow
 def test_fits_in_threads_are_those_alone(rows):
     before = limits()
     check_fits_alike(rows, 12, in_pool(rows))
-    assert limits() == before
-
-
-@pytest.mark.slow
-def test_fits_by_joblib_are_those_alone(rows):
-    before = limits()
-    check_fits_alike(rows, 6, by_joblib(rows, "loky"))
     assert limits() == before
 
 
@@ -103,26 +86,6 @@ def test_the_reference_of_a_second_thread_is_that_of_the_first(rows, two):
         for _ in range(5):
             model = pool.submit(tao().fit, rows).result()
             np.testing.assert_array_equal(model.free_centers_, alone)
-
-
-def test_every_thread_has_one_and_then_what_it_had(two):
-    inside, seen = threading.Barrier(3), []
-
-    def work(_):
-        # The setting of OpenMP is one of each thread: `two` was set in another one.
-        before = openmp(limits())
-        with one_thread():
-            inside.wait()
-            within = limits()
-            inside.wait()
-        seen.append((before, openmp(limits())))
-        return within
-
-    with ThreadPoolExecutor(3) as pool:
-        for within in pool.map(work, range(3)):
-            assert set(within.values()) == {1}
-    assert all(before == after for before, after in seen)
-    assert limits() == two
 
 
 def openmp(found):
@@ -148,53 +111,3 @@ def test_the_last_one_out_restores_what_is_of_the_process(two):
     assert openmp(within) == openmp(two)
     assert {within[path] for path in within.keys() - openmp(within)} == {1}
     assert limits() == two
-
-
-def test_limits_are_restored_after_errors_and_inner_contexts(two):
-    seen = []
-
-    @one_thread()
-    def fail():
-        with one_thread():
-            seen.append(limits())
-        seen.append(limits())
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    assert [set(found.values()) for found in seen] == [{1}, {1}]
-    assert limits() == two
-    with pytest.raises(ValueError, match="n_samples"):
-        tao(reference=KMeans(4, n_init=0)).fit(np.eye(3))
-    assert limits() == two
-
-
-def test_limits_that_another_thread_controls_are_set_all_the_same(two):
-    """threadpoolctl lets only the first thread set BLAS, which may be one of the user's."""
-    with ThreadPoolExecutor(1) as pool:
-        within = pool.submit(one_thread()(limits)).result()
-    assert set(within.values()) == {1}
-    assert limits() == two
-
-
-def test_threads_of_our_own_have_one_of_openmp(two):
-    def look(_):
-        return openmp(limits())
-
-    for found in map_in_threads(look, range(3), 3):
-        assert set(found.values()) == {1}
-    assert limits() == two
-
-
-def test_results_of_threads_come_in_order_and_so_does_the_first_error():
-    assert map_in_threads(lambda i: i * i, range(20), 4) == [i * i for i in range(20)]
-    begun = []
-
-    def fail(i):
-        begun.append(i)
-        time.sleep(0.001)  # while it lasts, others are called off
-        raise ValueError(f"item {i}")
-
-    with pytest.raises(ValueError, match="item 0"):
-        map_in_threads(fail, range(1000), 2)
-    assert len(begun) < 1000
