@@ -26,7 +26,6 @@ from ..separation import suggest
 from ..table import table_pipeline
 from . import arguments, folder
 from .arguments import given, note
-from .large import fit_large
 
 _OF_PATH = ("path.csv", "path.png", folder.PAGE)
 _MOST_SHOWN = 30  # the most columns of which decisions are printed
@@ -94,7 +93,7 @@ def _fit(options):
     if options.out_of_core:
         if getattr(options, "n_clusters", None) == "auto":
             raise ValueError("--out-of-core needs a number of clusters: --n-clusters 5, not auto.")
-        fit_large(options, _estimator(options, standardize=True, **parameters), out)
+        folder.fit_large(options, _estimator(options, standardize=True, **parameters), out)
         print(done)
         return
     if "max_rows" in options:

@@ -14,9 +14,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from .._utils.frames import display_name
 from .._utils.matrices import as_array, check_rows
 from .._utils.warnings import listed
-from ..columns.cells import with_cells
 from ..columns.names import Indicator, levels_text, printable, printable_names
-from ..columns.view import RawView, named, numbers_of, one_row
+from ..columns.view import RawView, named, numbers_of, one_row, with_cells
 from ..export.format import change_text, value_text
 from ..problem.levels import columns_with_prefix
 from ..report import MOST_DECIMALS, cluster_names, cluster_numbers, n_decimals, position_of

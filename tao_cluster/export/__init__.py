@@ -6,12 +6,11 @@ docs/join/architecture.md lists what a new export needs.
 """
 
 from .dataframe import from_dict, to_dataframe, to_dict
-from .dot import to_dot
 from .format import Indicator
 from .onnx import to_onnx
 from .query import to_query
 from .sql import to_sql
-from .text import to_rules, to_text
+from .text import to_dot, to_rules, to_text
 
 __all__ = [
     "Indicator",
