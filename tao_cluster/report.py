@@ -131,11 +131,13 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     limits = intervals(tree, sides, decimals)
     sets = level_sets(tree, levels_of(model, names))
     for node in nodes:
-        levels = sets.get(node["id"])
-        node.update(known_of_test(node["terms"], limits[node["id"]], decimals))
-        node["ranges"] = _ranges(node["terms"], observed)
-        node["density"] = density_at(densities, node["id"])
-        node["levels"] = None if levels is None else _listed(levels, names)
+        i, terms = node["id"], node["terms"]
+        node["between"] = [float(end) if math.isfinite(end) else None for end in limits[i]]
+        node["decimals"] = decimals.get(terms[0]["feature"]) if len(terms) == 1 else None
+        node["ranges"] = _ranges(terms, observed)
+        is_known = densities is not None and not np.isnan(densities[i])
+        node["density"] = float(densities[i]) if is_known else None
+        node["levels"] = _listed(sets[i], names) if i in sets else None
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -481,18 +483,6 @@ def _of_rows(model, tree, X, sample_weight):
     return sizes, stds, sides, observed, densities
 
 
-def density_at(densities, node):
-    """Return the density of the rows at a test as a float, or None if it is unknown.
-
-    Parameters
-    ----------
-    densities : float array of shape (n_nodes,), or None
-        `split_densities_` of a fitted estimator.
-    node : int
-    """
-    return None if densities is None or np.isnan(densities[node]) else float(densities[node])
-
-
 def _node(tree, i, sizes, labels):
     children = [int(tree.children_left[i]), int(tree.children_right[i])]
     is_leaf = children[0] < 0
@@ -626,20 +616,6 @@ def n_decimals(value):
     if not math.isfinite(value):
         return 0 if math.isnan(value) else 99
     return max(0, -Decimal(f"{value:.14g}").normalize().as_tuple().exponent)
-
-
-def known_of_test(terms, interval, decimals):
-    """Return what displays know of the threshold of a test: `between` and `decimals` of a report.
-
-    Parameters
-    ----------
-    terms : list of dict, the terms of the test
-    interval : pair of float, of :func:`intervals`
-    decimals : dict of int, of :func:`decimals_of_columns`
-    """
-    between = [float(end) if math.isfinite(end) else None for end in interval]
-    known = decimals.get(terms[0]["feature"]) if len(terms) == 1 else None
-    return {"between": between, "decimals": known}
 
 
 def _ranges(terms, observed):

@@ -275,6 +275,23 @@ def levels_of(model, names):
     return found
 
 
+def by_column(levels):
+    """Return the features of each categorical column, and the value of each in rows of its level.
+
+    Parameters
+    ----------
+    levels : dict of LevelFeature, by feature; see :func:`levels_of`
+
+    Returns
+    -------
+    dict of dict of float, by the name of the column and by feature
+    """
+    found = {}
+    for j, level in levels.items():
+        found.setdefault(level.variable, {})[j] = level.one
+    return found
+
+
 def _are_complete(names):
     """Return whether every row has the level of one of these features of a column.
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import as_array, ranges, spaced_rows
-from ..columns.names import Abbreviation, levels_of, printable
+from ..columns.names import Abbreviation, by_column, levels_of, printable
 from ..export.digits import threshold_text
 from ..export.format import (
     condition_parts,
@@ -64,9 +64,9 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
     tops = [{} if one is None else _tops(kind, one, names) for one in rows]
     carried = _carried(kind, trees, tops, len(names))
     place = {feature: here for here, feature in enumerate(carried.tolist())}
-    columns = _columns(trees[0], names, place)
-    features = {one["name"]: one["features"] for one in columns}
-    drawn = samples(reports, rows, features)
+    levels = {j: level for j, level in levels_of(trees[0], names).items() if j in place}
+    columns = by_column(levels)
+    drawn = samples(reports, rows, {name: [*features] for name, features in columns.items()})
     models = [_model(*parts, place) for parts in zip(reports, rows, tops, drawn, strict=True)]
     shown = [factor_name(names[j]) for j in carried]
     abbreviation = Abbreviation.from_names(shown)
@@ -79,33 +79,20 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
         "features": None if is_all else carried.tolist(),
         "names": shown,
         "abbreviation": {"prefix": abbreviation.prefix, "note": abbreviation.note},
-        "categories": [_category(one, names, place) for one in columns],
+        "categories": [
+            {
+                "name": printable(name),
+                "features": [place[j] for j in features],
+                "levels": [names[j].level for j in features],
+                "ones": [*features.values()],
+            }
+            for name, features in columns.items()
+        ],
         "image_shape": None if image_shape is None else [int(side) for side in image_shape],
         "limits": None if first is None or kind != "image" else list(first.limits),
         "colors": SIGNED_STOPS,
         "classes": [] if first is None else first.class_names,
         "rows": None if first is None else _rows(rows, carried),
-    }
-
-
-def _columns(tree, names, place):
-    """Return the categorical columns: name, features, and value of each feature at its level."""
-    columns = {}
-    for j, level in levels_of(tree, names).items():
-        if j in place:
-            column = columns.setdefault(level.variable, {"features": [], "ones": []})
-            column["features"].append(j)
-            column["ones"].append(level.one)
-    return [{"name": name} | column for name, column in columns.items()]
-
-
-def _category(column, names, place):
-    """Return a categorical column with printable names and the numbering of the page."""
-    return {
-        "name": printable(column["name"]),
-        "features": [place[j] for j in column["features"]],
-        "levels": [names[j].level for j in column["features"]],
-        "ones": column["ones"],
     }
 
 
