@@ -13,16 +13,9 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from ._utils.frames import check_aligned
-from .columns.names import (
-    Indicator,
-    check_feature_names,
-    levels_of,
-    printable,
-    printable_names,
-)
-from .columns.steps import UnsupportedStepError
+from .columns.names import Indicator, levels_of, printable
 from .columns.table_reader import reads_once
-from .columns.view import RawView, flat_steps, output_names, shown, transformed
+from .columns.view import RawView, flat_steps, seen, transformed
 from .explanations.path import MAX_TERMS, list_html
 from .export.digits import sum_texts
 from .export.format import percent_text, shown_bounds, terms_text, tested_name
@@ -127,23 +120,21 @@ def describe(
     quality, unlabelled = _Quality.from_rows(read, embedding, y), np.zeros(len(weight), dtype=bool)
     if y is not None:
         unlabelled = (quality.free < 0) & (weight > 0)
-    tree, levels = tree_of(view), levels_of(view, read.names)
-    english = premises_of(tree, levels, _english(nodes, read.names))
+    levels = levels_of(view, read.names)
+    english = premises_of(tree_of(view), levels, _english(nodes, read.names))
     has_rest = any(nodes[leaf]["cluster"] < 0 for leaf in all_leaves)
     classes, segments = getattr(last, "classes_", None), []
-    numbers = [k for k in cluster_numbers(view) if k >= 0]
+    numbers, noun = [k for k in cluster_numbers(view) if k >= 0], printable(str(rows))
+    nouns = noun, f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
     for k in [*numbers, *([-1] if has_rest else [])]:
         own, here = [leaf for leaf in all_leaves if nodes[leaf]["cluster"] == k], read.clusters == k
         n, size = int((here & (weight > 0)).sum()), float(weight[here].sum())
         share, cost, fit = size / float(weight.sum()), quality.cost(here), quality.fit(k, here)
-        noun = printable(str(rows))
-        if n == 1:
-            noun = f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
         weighted = "" if sample_weight is None else " of the weight"
-        size_text = f"{n} {noun} ({100 * share:.1f} %{weighted})"
+        size_text = f"{n} {nouns[n == 1]} ({100 * share:.1f} %{weighted})"
         rule = _alternatives([english[leaf] for leaf in own])
-        means, off, most = read.means, read.means.deviations(k), read.mentioned(k, here, share)
-        features = means.features
+        means, features, off = read.means, read.means.features, read.means.deviations(k)
+        most, typical = read.mentioned(k, here, share), quality.typical(k, here)
         texts = {
             j: (means.text(j, means.mean[k, j]), means.text(j, means.overall[j])) for j in most
         }
@@ -152,7 +143,6 @@ def describe(
         others = [j for j in most if features[j].column not in alone][:_IN_SENTENCE]
         phrases = [f"{features[j].phrase} {texts[j][0]} against {texts[j][1]}" for j in others]
         phrases[:1] = [f"{phrase} overall" for phrase in phrases[:1]]
-        typical = quality.typical(k, here)
         lines = [
             f"{text}{_fit_text(*quality.fit(k, leaves == leaf))}"
             for leaf, text in zip(own, rules_of(view, read.names, nodes, own), strict=True)
@@ -165,29 +155,13 @@ def describe(
         lines += [] if typical is None else [f"most typical row: row {typical}"]
         n_unlabelled = int((here & unlabelled).sum())
         lines += [f"rows without a label: {n_unlabelled}"] if n_unlabelled else []
-        segments.append(
-            Segment(
-                labels[k] if k >= 0 else NO_SEGMENT,
-                k,
-                k if classes is None or k < 0 else classes[k],
-                n,
-                size,
-                share,
-                size_text,
-                rule,
-                f"{size_text}: {'; '.join(filter(None, [rule, ', '.join(phrases)]))}",
-                bars,
-                lines,
-                *fit,
-                cost,
-                typical,
-            )
-        )
+        who = (labels[k], k, k if classes is None else classes[k]) if k >= 0 else (NO_SEGMENT, k, k)
+        sentence = f"{size_text}: {'; '.join(filter(None, [rule, ', '.join(phrases)]))}"
+        known = n, size, share, size_text, rule, sentence, bars, lines, *fit, cost, typical
+        segments.append(Segment(*who, *known))
     segments.sort(key=lambda segment: (segment.number < 0, -segment.share))
     cost = quality.cost(np.ones(len(weight), dtype=bool))
-    heading = (
-        f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {printable(str(rows))}"
-    )
+    heading = f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {noun}"
     heading += f"; the tree costs {_cost_text(cost)}" if math.isfinite(cost) else ""
     if unlabelled.any():
         heading += f"; {unlabelled.sum()} of them have no label, but the tree assigns them, too"
@@ -223,17 +197,12 @@ class _Read(NamedTuple):
     @classmethod
     def from_rows(cls, model, X, feature_names, sample_weight):
         """Read the rows, and raise a ValueError if they do not fit the model."""
-        try:
-            view, names = shown(model, feature_names, X)
-            last, encoded, own = view, X, names
-            tree_of(view)  # a view converts its tree when it is first used
-            if isinstance(view, RawView):
-                last, encoded = view.model, view.encoded(X, is_complete=True)
-        except UnsupportedStepError:
-            *steps, (_, view) = flat_steps(model)
-            last, encoded, own = view, transformed(steps, X), None
-            names = check_feature_names(output_names(model[:-1]), tree_of(last).n_features)
-            names = printable_names(names)
+        view, names = seen(model, feature_names, X)
+        last, encoded, own = view, X, names
+        if isinstance(view, RawView):
+            last, encoded = view.model, view.encoded(X, is_complete=True)
+        elif view is not model:
+            encoded, own = transformed(flat_steps(model)[:-1], X), None
         leaves = last.apply(encoded)
         weight = check_weight(sample_weight, X)
         own = own if feature_names is None else feature_names

@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from decimal import Decimal
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import _num_samples
@@ -416,36 +415,22 @@ def _counted(model):
     return "labelled rows" if {*given.tolist()} - {*classes.tolist()} else "rows"
 
 
-class _Sizes(NamedTuple):
-    """Numbers of the rows that reach each node, and their weights.
+def _size_at(sizes, node):
+    """Return the row counts of a node as keys and values of its dict in a report.
 
-    Parameters
-    ----------
-    rows : array of shape (n_nodes,)
-        Numbers of rows.
-    weights : float64 array of shape (n_nodes,)
-        Sums of their weights.
-    counted : str
-        "rows" or "labelled rows".
+    The sizes are the numbers of the rows that reach each node, the sums of their weights, and
+    "rows" or "labelled rows"; or None.
     """
-
-    rows: np.ndarray
-    weights: np.ndarray
-    counted: str
-
-    def at(self, node):
-        """Return the row counts of a node as keys and values of its dict in a report."""
-        is_weighted = not np.array_equal(self.rows, self.weights)
-        return {
-            "rows": int(self.rows[node]),
-            "weight": float(self.weights[node]) if is_weighted else None,
-            "count": float(self.weights[node]),
-            "share": float(self.weights[node] / self.weights[0]),
-            "counted": self.counted,
-        }
-
-
-_NO_SIZE = {"rows": None, "weight": None, "count": None, "share": None, "counted": "rows"}
+    if sizes is None:
+        return dict.fromkeys(("rows", "weight", "count", "share")) | {"counted": "rows"}
+    rows, weights, counted = sizes
+    return {
+        "rows": int(rows[node]),
+        "weight": None if np.array_equal(rows, weights) else float(weights[node]),
+        "count": float(weights[node]),
+        "share": float(weights[node] / weights[0]),
+        "counted": counted,
+    }
 
 
 def _of_rows(model, tree, X, sample_weight):
@@ -461,7 +446,7 @@ def _of_rows(model, tree, X, sample_weight):
         weights = getattr(model, "node_counts_", None)
         sizes = None
         if weights is not None:
-            sizes = _Sizes(getattr(model, "node_rows_", weights), weights, _counted(model))
+            sizes = getattr(model, "node_rows_", weights), weights, _counted(model)
         known = (getattr(model, name, None) for name in _KNOWN)
         return sizes, *known, getattr(model, "split_densities_", None)
     leaves = model.apply(X)
@@ -479,7 +464,7 @@ def _of_rows(model, tree, X, sample_weight):
     if fitted_range is not None:
         low, high = np.fmin(observed[0], fitted_range[0]), np.fmax(observed[1], fitted_range[1])
         observed = np.array([low, high])
-    sizes = _Sizes(n_rows, tree.node_counts(leaves, weight), "rows")
+    sizes = n_rows, tree.node_counts(leaves, weight), "rows"
     return sizes, stds, sides, observed, densities
 
 
@@ -497,7 +482,7 @@ def _node(tree, i, sizes, labels):
         "cluster": labels[tree.leaf_label[i]][0] if is_leaf else None,
         "name": labels[tree.leaf_label[i]][1] if is_leaf else None,
         "histogram": value[i].tolist() if is_leaf and value is not None else None,
-    } | (_NO_SIZE if sizes is None else sizes.at(i))
+    } | _size_at(sizes, i)
 
 
 def _summary(model, tree, names, n_clusters, root):

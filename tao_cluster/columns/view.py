@@ -534,6 +534,21 @@ def shown(model, feature_names=None, X=None):
     return model, printable_names(names)
 
 
+def seen(model, feature_names=None, X=None):
+    """Return a model and its printable names as :func:`shown`, of any fitted pipeline.
+
+    If the steps of a pipeline cannot be expressed in raw columns, they are its last step and the
+    names of the columns that this step takes.
+    """
+    try:
+        view, names = shown(model, feature_names, X)
+        tree_of(view)  # a view converts its tree when it is first used
+        return view, names
+    except UnsupportedStepError:
+        last = flat_steps(model)[-1][1]
+        return last, printable_names(names_of(last, output_names(model[:-1])))
+
+
 def named(model, feature_names=None, X=None):
     """Return a model and its original feature names; a pipeline becomes its raw view.
 

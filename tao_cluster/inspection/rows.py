@@ -65,23 +65,15 @@ class Difference(NamedTuple):
     feature : int
     name : str
         The name of the feature; for the level of a categorical column "island: Torgersen".
-    mean, overall : float
-        Mean over the rows of the leaf, and over all rows.
     deviation : float
         The difference of the means, in standard deviations of all rows.
-    share : str or None
-        For a feature whose values are all 0 or 1, which stands for a category, the means as shares:
-        "84 % (overall 15 %)". None for other features.
     text : str
         Both means in the units of the column: "83 000 (47 000)", "84 % (15 %)" or two dates.
     """
 
     feature: int
     name: str
-    mean: float
-    overall: float
     deviation: float
-    share: str | None
     text: str
 
 
@@ -236,36 +228,25 @@ class Rows:
         if self.counts[leaf] > 0:
             off = (self.means[leaf] - mean) / np.where(deviation > 0, deviation, 1.0)
             off[np.isnan(off)] = 0.0
-        most = np.argsort(-np.abs(off), kind="stable")[:n].tolist()
-        return [
-            self._difference(j, names[j], (self.means[leaf, j], mean[j], off[j]), deviation[j])
-            for j in most
-        ]
-
-    def _difference(self, feature, name, numbers, std):
-        share, shown, is_share = None, str(name), self._is_binary(feature)
-        numbers = [float(number) for number in numbers]
-        unit = Feature(shown, shown, is_share=is_share, reader=getattr(name, "reader", None))
-        mean, overall = (unit.text(number, float(std)) for number in numbers[:2])
-        if is_share:
-            share = f"{mean} (overall {overall})"
-            if isinstance(name, Indicator):
-                shown = f"{printable(name.column)}: {name.level}"
-        text = _NEGATIVE.sub("\N{MINUS SIGN}", f"{mean} ({overall})")
-        return Difference(feature, shown, *numbers, share, text)
-
-    def _is_binary(self, feature):
-        """Return whether all values of a feature are 0 or 1."""
-        if feature not in self._binary:
-            column = self.X[:, [feature]]
-            values = column.data if sp.issparse(column) else column
-            self._binary[feature] = bool(((values == 0) | (values == 1)).all())
-        return self._binary[feature]
+        found = []
+        for j in np.argsort(-np.abs(off), kind="stable")[:n].tolist():
+            name, is_share = names[j], bool(self._is_binary[j])
+            feature = Feature("", "", is_share=is_share, reader=getattr(name, "reader", None))
+            numbers = float(self.means[leaf, j]), float(mean[j])
+            both = (feature.text(number, float(deviation[j])) for number in numbers)
+            text = _NEGATIVE.sub("\N{MINUS SIGN}", "{} ({})".format(*both))
+            if is_share and isinstance(name, Indicator):
+                name = f"{printable(name.column)}: {name.level}"
+            found.append(Difference(j, str(name), float(off[j]), text))
+        return found
 
     @cached_property
-    def _binary(self):
-        """Results of `_is_binary`: dict of bool by feature."""
-        return {}
+    def _is_binary(self):
+        """Whether all values of each feature are 0 or 1: bool array of shape (n_features,)."""
+        if sp.issparse(self.X):
+            others = self.X.indices[(self.X.data != 0) & (self.X.data != 1)]
+            return np.bincount(others, minlength=self.X.shape[1]) == 0
+        return ((self.X == 0) | (self.X == 1)).all(axis=0)
 
     def class_shares(self, leaf):
         """Return the share of each class among the rows of a leaf."""

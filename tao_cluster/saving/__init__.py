@@ -59,8 +59,8 @@ _FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError,
 _FITTED = {"tree_", "_space", "n_features_in_", "inertia_", "free_inertia_", "cost_increase_"}
 _FITTED |= {"n_iter_", "cluster_centers_", "free_centers_", "node_counts_", "node_rows_"}
 _FITTED |= {"split_stds_", "split_sides_"}
-_OF_COLUMNS = ("feature_names_in_", "_column_names", "feature_importances_", "_column_is_integer")
-_OF_COLUMNS += ("_column_group",)
+_OF_COLUMNS = {"feature_names_in_", "_column_names", "_column_is_integer", "_column_group"}
+_OF_COLUMNS |= {"feature_importances_"}
 
 
 def save(model, path):

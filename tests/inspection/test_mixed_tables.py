@@ -270,7 +270,7 @@ def test_leaves_show_categories_as_shares(is_sparse):
         for each in found:
             name, column = names[each.feature], values[:, each.feature]
             if not isinstance(name, Indicator):
-                assert (each.name, each.share) == (name, None)
+                assert each.name == name
                 continue
             share, overall = (
                 np.average(column[part], weights=weight[part]) for part in (here, here | True)
@@ -278,10 +278,9 @@ def test_leaves_show_categories_as_shares(is_sparse):
             assert each.name == f"{name.column}: {name.level}"
             shown = [f"{100 * part:.0f} %" for part in (share, overall)]
             if all(part in (0, 1) or 0.01 < part < 0.99 for part in (share, overall)):
-                assert each.share == f"{shown[0]} (overall {shown[1]})"
-        for each in (one for one in found[:3] if one.share is not None):
+                assert each.text == f"{shown[0]} ({shown[1]})"
+        for each in (one for one in found[:3] if isinstance(names[one.feature], Indicator)):
             assert {each.name, each.text} <= drawn
-            assert each.text == each.share.replace("overall ", "")
             assert each.text in page
 
 
@@ -290,8 +289,9 @@ def test_a_number_of_zeros_and_ones_is_a_share():
     model = IMM(2, random_state=0).fit(X)
     rows = Rows.from_data(model, X)
     (leaf, *_) = model.tree_.leaves
-    shares = {each.name: each.share for each in rows.differences(leaf, 3, ["a", "b", "c"])}
-    assert shares == {"a": None, "b": "50 % (overall 50 %)", "c": None}
+    texts = {each.name: each.text for each in rows.differences(leaf, 3, ["a", "b", "c"])}
+    assert [name for name, text in texts.items() if "%" in text] == ["b"]
+    assert texts["b"] == "50 % (50 %)"
 
 
 def test_onnx_of_scaled_numbers_and_of_categories():
