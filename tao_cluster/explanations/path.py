@@ -311,22 +311,12 @@ class Explanation:
 
     def to_dict(self):
         """Return plain Python values for JSON, including product, margin and side."""
-        return {
-            "tests": [
-                {
-                    **asdict(test),
-                    "contributions": [
-                        {**asdict(term), "product": term.product} for term in test.contributions
-                    ],
-                    "margin": test.margin,
-                    "side": test.side,
-                }
-                for test in self.tests
-            ],
-            "leaf": self.leaf,
-            "cluster": self.cluster,
-            "name": self.name,
-        }
+        tests = [asdict(test) | {"margin": test.margin, "side": test.side} for test in self.tests]
+        for written, test in zip(tests, self.tests, strict=True):
+            for term, own in zip(written["contributions"], test.contributions, strict=True):
+                term["product"] = own.product
+            written["contributions"] = [*written["contributions"]]
+        return {"tests": tests, "leaf": self.leaf, "cluster": self.cluster, "name": self.name}
 
     def to_frame(self):
         """Return a pandas DataFrame with one line per test; see :meth:`Explanations.to_frame`."""

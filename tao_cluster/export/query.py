@@ -144,9 +144,7 @@ class _Writer:
         """Return the condition that a row has one of some levels of a column, or none of them."""
         if not names:
             return "index != index"
-        values, is_rest = union_of_levels(names)
-        has_missing = any(name.has_missing for name in names) == is_listed
-        is_rest = is_rest == is_listed
+        values, is_rest, has_missing = union_of_levels(names, is_listed)
         reader, cell = names[0].reader, self._cell(names[0])
         listed = [*values]
         if isinstance(reader, Level) and has_missing != is_rest:
