@@ -257,7 +257,10 @@ class PathTest:
         if self.fact is not None:
             return self.fact
         if len(self.contributions) == 1:
-            return self._of_one_feature()
+            (term,) = self.contributions
+            limit = self.bound, _PRECISION, self.between, self.decimals
+            compared = comparison_text(term.name, term.value, *limit)
+            return f"{tested_name(term.name)} = {compared}"
         return f"sum = {self._written[1]}"
 
     @property
@@ -276,13 +279,6 @@ class PathTest:
         return f"{terms}{' = ' if terms else ''}{compared} -> {self.side}"
 
     __repr__ = __str__
-
-    def _of_one_feature(self):
-        """Return a test of one feature as text, such as "a = 3 > 2"."""
-        (term,) = self.contributions
-        limit = self.bound, _PRECISION, self.between, self.decimals
-        compared = comparison_text(term.name, term.value, *limit)
-        return f"{tested_name(term.name)} = {compared}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -164,7 +164,12 @@ def rules_of(model, names, nodes, leaves, precision=3, max_terms=None):
 
     tree = tree_of(model)
     held = premises_of(tree, levels_of(model, names), write, leaves)
-    return [_rule(held[leaf], nodes[leaf]) for leaf in leaves]
+    rules = []
+    for leaf in leaves:
+        premise = f"if {' and '.join(held[leaf])}" if held[leaf] else "always"
+        size = "" if nodes[leaf]["count"] is None else f" ({rows_text(nodes[leaf])})"
+        rules.append(f"{premise} then {nodes[leaf]['name']}{size}")
+    return rules
 
 
 def premises_of(tree, levels, write, leaves=None, *, are_joined=True):
@@ -200,15 +205,6 @@ def premises_of(tree, levels, write, leaves=None, *, are_joined=True):
 
 def _key(condition):
     return condition if isinstance(condition, LevelSet) else (condition.node, condition.is_left)
-
-
-def _rule(held, leaf):
-    """Return the rule of a leaf from its conditions."""
-    premise = f"if {' and '.join(held)}" if held else "always"
-    rule = f"{premise} then {leaf['name']}"
-    if leaf["count"] is None:
-        return rule
-    return f"{rule} ({rows_text(leaf)})"
 
 
 # ---------------------------------------------------------------- Graphviz

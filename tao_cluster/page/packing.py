@@ -143,8 +143,15 @@ def _node(node, place, rows, tops):
 
 def _test(node, place):
     """Return a test: its terms as lists, in the order of decreasing effect, and its text."""
-    terms = node["terms"]
+    terms, place_of_cut, written, cut = node["terms"], cut_text(node), None, None
     spreads = [term["spread"] for term in terms]
+    if place_of_cut is not None:
+        share = f"{100 * node['density']:.0f} % as dense there as at the lower peak beside it"
+        cut = f"The cut lies {place_of_cut}: the rows are {share}."
+    if node["levels"] is not None or len(terms) == 1:  # conditions of both sides
+        left, right = (condition_parts(node, 3, is_left=side) for side in (True, False))
+        written = {"left": " ".join(left), "right": " ".join(right), "lines": list(left)}
+        written["signs"] = edge_signs(node)
     return {
         "children": node["children"],
         "threshold": node["threshold"],
@@ -152,31 +159,9 @@ def _test(node, place):
         "features": [place[term["feature"]] for term in terms],
         "weights": bytes_text(np.array([term["weight"] for term in terms], "<f8")),
         "spreads": None if None in spreads else _shorts(spreads),
-        "test": _written_test(node),
-        "cut": _cut(node),
+        "test": written,
+        "cut": cut,
     }
-
-
-def _cut(node):
-    """Return a sentence about the density of the rows at a test; None if it is unknown."""
-    place = cut_text(node)
-    if place is None:
-        return None
-    share = f"{100 * node['density']:.0f} % as dense there as at the lower peak beside it"
-    return f"The cut lies {place}: the rows are {share}."
-
-
-def _written_test(node):
-    """Return the texts of a test of one feature or of levels; None for other weighted sums.
-
-    The keys are `left` and `right` (conditions to go left and right), `lines` (the condition to go
-    left, as two lines) and `signs` (labels of the edges).
-    """
-    if node["levels"] is None and len(node["terms"]) != 1:
-        return None
-    left, right = (condition_parts(node, 3, is_left=side) for side in (True, False))
-    texts = {"left": " ".join(left), "right": " ".join(right)}
-    return texts | {"lines": list(left), "signs": edge_signs(node)}
 
 
 def _short(value):
@@ -353,19 +338,12 @@ def samples(reports, rows, columns):
     most = int(
         np.clip(_CHARACTERS / (max(n_tests, 1) * _BYTES * 4 / 3), _LEAST_ROWS, _MOST_SAMPLED)
     )
-    return [
-        {} if one is None else _of_tree(facts, one, columns, most)
-        for facts, one in zip(reports, rows, strict=True)
-    ]
-
-
-def _of_tree(facts, rows, columns, most):
-    order, found = _Order.from_rows(rows), {}
-    for node in facts["nodes"]:
-        if not node["is_leaf"]:
-            sample = _at_test(node, rows, order, columns, most)
-            if sample is not None:
-                found[node["id"]] = sample
+    found = []
+    for facts, one in zip(reports, rows, strict=True):
+        order = None if one is None else _Order.from_rows(one)
+        tests = [node for node in facts["nodes"] if order is not None and not node["is_leaf"]]
+        drawn = {node["id"]: _at_test(node, one, order, columns, most) for node in tests}
+        found.append({node: sample for node, sample in drawn.items() if sample is not None})
     return found
 
 

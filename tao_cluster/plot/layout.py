@@ -118,10 +118,12 @@ def tidy_positions(tree, columns, sizes=None, space=1.0):
             contour[node] = (-right_side, right_side)
             continue
         pair = left[node], right[node]
-        a, b = (
-            _free_below(columns, node, half[child]) if columns.is_moved[child] else contour[child]
-            for child in pair
-        )
+        for child in pair:
+            if columns.is_moved[child]:  # nothing is below it, down to the end of its column
+                n = columns.n_levels[columns.column[node]] - columns.level[node] - 1
+                right_side = np.full(max(1, n), half[child])
+                contour[child] = (-right_side, right_side)
+        a, b = (contour[child] for child in pair)
         common = min(len(a[0]), len(b[0]))
         apart = np.max(a[1][:common] - b[0][:common]) + space
         shift = apart / 2
@@ -143,13 +145,6 @@ def tidy_positions(tree, columns, sizes=None, space=1.0):
     before = columns.column[tree.parent]  # the column that a moved node continues
     np.minimum.at(lowest, before[1:], (place - half)[1:])
     return x - lowest[columns.column], place - lowest[before]
-
-
-def _free_below(columns, node, half):
-    """Return the contour of a moved child: nothing is below it, down to the end of its column."""
-    n = columns.n_levels[columns.column[node]] - columns.level[node] - 1
-    right = np.full(max(1, n), half)
-    return -right, right
 
 
 def _outer(near, far):
