@@ -17,8 +17,7 @@ from .columns.names import Indicator, levels_of, printable
 from .columns.table_reader import reads_once
 from .columns.view import RawView, flat_steps, seen, transformed
 from .explanations.path import MAX_TERMS, list_html
-from .export.digits import sum_texts
-from .export.format import percent_text, shown_bounds, terms_text, tested_name
+from .export.format import compared, percent_text, value_text
 from .export.text import premises_of, rules_of
 from .inspection.values import Means, Values, grouped
 from .objectives.base import cluster_sums
@@ -235,22 +234,13 @@ def _english(nodes, names):
             if len(own) > 1 and not pair[0].is_listed:
                 return f"{column} is neither {' nor '.join(own)}"
             return f"{column} is {'' if pair[0].is_listed else 'not '}{' or '.join(own)}"
-        tests, terms = [nodes[c.node] for c in pair], nodes[pair[0].node]["terms"]
-        words = _WORDS
-        if len(terms) == 1:
-            total = tested_name(terms[0]["name"])
-            bounds = shown_bounds(tests, [c.bound for c in pair], _PRECISION)
-            if getattr(getattr(terms[0]["name"], "reader", None), "steps", ()):
-                words = _WORDS_OF_DATES
-        else:
-            weights, limits = sum_texts(tests, _PRECISION)
-            total = terms_text(terms, _PRECISION, None, weights)
-            if len(terms) > MAX_TERMS:
-                total = f"a sum of {len(terms)} columns (above all {terms[0]['name']})"
-            pairs = zip(pair, limits, strict=True)
-            bounds = sorted(
-                (("<=" if c.is_left else ">", limit) for c, limit in pairs), reverse=True
-            )
+        tests, sides = [nodes[c.node] for c in pair], [c.is_left for c in pair]
+        total, bounds = compared(tests, sides, _PRECISION)
+        terms = tests[0]["terms"]
+        if len(terms) > MAX_TERMS:
+            total = f"a sum of {len(terms)} columns (above all {terms[0]['name']})"
+        is_date = len(terms) == 1 and value_text(terms[0]["name"], 0.0)
+        words = _WORDS_OF_DATES if is_date else _WORDS
         return f"{total} {' and '.join(f'{words[sign]} {grouped(text)}' for sign, text in bounds)}"
 
     return write
