@@ -17,16 +17,21 @@ from ..tree import tree_of
 from ..tree.conditions import Condition, LevelSet
 from .digits import without_rounding
 from .format import check_options
-from .sql_cells import date_test, may_have_strings, missing, missing_code, number_of, number_or_null
-from .sql_dialects import (
+from .sql_cells import (
     as_double,
     checked_dialect,
+    date_test,
     exact_text,
     family,
     float_literal,
     identifier,
     int_literal,
     literal,
+    may_have_strings,
+    missing,
+    missing_code,
+    number_of,
+    number_or_null,
     sql_text,
     string_literal,
 )

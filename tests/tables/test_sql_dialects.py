@@ -11,7 +11,7 @@ from tao_cluster.columns.dates import Date
 from tao_cluster.columns.names import Numeric
 from tao_cluster.columns.readers import WHITE_SPACE, Level, Number, Written
 from tao_cluster.export import to_sql
-from tao_cluster.export.sql_dialects import TESTED
+from tao_cluster.export.sql_cells import TESTED
 
 NAME, TEXT = 'a"b`c]d\\e', "it's a \\ and `\n é"
 NAMES = {
