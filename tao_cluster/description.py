@@ -19,7 +19,7 @@ from .columns.view import RawView, flat_steps, seen, transformed
 from .explanations.path import MAX_TERMS, list_html
 from .export.format import compared, percent_text, value_text
 from .export.text import premises_of, rules_of
-from .inspection.values import Means, Values, grouped
+from .inspection.rows import Means, Values, grouped
 from .objectives.base import cluster_sums
 from .objectives.labels import encode
 from .plot.cards import plot_cards

@@ -1,8 +1,7 @@
 """Exports of trees: text, rules, SQL, Graphviz, ONNX, tables and plain Python values.
 
-Each export is one file. It is built on :func:`tao_cluster.report.report` or on
-:mod:`tao_cluster.tree.conditions`, and formats numbers with `format.py`.
-docs/join/architecture.md lists what a new export needs.
+Each export is built on :func:`tao_cluster.report.report` or on :mod:`tao_cluster.tree.conditions`,
+and formats numbers with `format.py`. docs/join/contributing.md lists what a new export needs.
 """
 
 from .dataframe import from_dict, to_dataframe, to_dict

@@ -6,8 +6,7 @@ from ..columns.names import MARK
 from ..columns.view import flat_steps, shown
 from ..export.format import more_text, percent_text
 from ..inspection.palette import cluster_color
-from ..inspection.rows import Rows, check_image_shape
-from ..inspection.values import Values
+from ..inspection.rows import Rows, Values, check_image_shape
 from ..objectives.base import cluster_sums
 from ..report import check_weight, report
 from ..tree import tree_of
