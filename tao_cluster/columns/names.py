@@ -385,6 +385,3 @@ class Abbreviation:
     def note(self):
         """The sentence that explains the mark to a reader; empty if nothing is left out."""
         return f'{MARK} stands for "{self.prefix.strip()}"' if self.prefix else ""
-
-
-AS_THEY_ARE = Abbreviation()

@@ -1,13 +1,15 @@
-"""The data of a decision node that pictures draw: its text, and its rows as stacked bars."""
+"""The data that pictures of a tree draw: the text of a decision node, and its rows as bars."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..columns.names import AS_THEY_ARE, Abbreviation, brief
+from ..columns.names import Abbreviation, Numbered, brief
+from ..columns.view import shown
 from ..export.format import (
     bound_of,
     comparable_texts,
@@ -19,7 +21,8 @@ from ..export.format import (
     value_text,
 )
 from ..inspection.rows import Rows
-from ..report import effect
+from ..report import check_weight, effect, report
+from ..tree import tree_of
 from .boxes import SMALLEST, name_lines, shortened, text_width, wrap
 
 _MINUS = "\N{MINUS SIGN}"
@@ -27,30 +30,69 @@ _FIXED = "\N{NO-BREAK SPACE}"
 _LONGEST = 28  # characters of a name in a sum; longer names lose their middle
 _CONDITION_SIZE = 6.5  # points, of a condition of several lines
 _NARROW = 60  # integers with at most this range get bins of width 1, if there are enough bins
+_MOST_NAMES = 500  # names that are compared to find a beginning that they share
 _MOST_LEVELS = 6  # levels that get their own bar
 SHADE = "0.9"  # grey on white, behind the rows that go left
 
 
 @dataclass(frozen=True, eq=False)
-class SplitView:
+class TreeView:
+    """A tree with what pictures show of it.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator, or RawView of a pipeline
+    tree : Tree
+    names : sequence of str, printable names of the features
+    rows : Rows, or None if the picture was given no X
+    nodes : list of dict, those of :func:`tao_cluster.report.report`
+    labels : list of str, names of the clusters
+    abbreviate : Abbreviation, of the names of features
+    """
+
+    model: Any
+    tree: Any
+    names: Sequence
+    rows: Rows | None
+    nodes: list
+    labels: list
+    abbreviate: Abbreviation
+
+    @classmethod
+    def from_model(cls, model, X, weight=None, feature_names=None, *, scaled=False, **classes):
+        """Check the arguments of a picture, and report the tree; see :func:`.tree.plot_tree`."""
+        model, names = shown(model, feature_names, X)
+        weight = None if weight is None else check_weight(weight, X)
+        tree, rows = tree_of(model), Rows.from_data(model, X, weight=weight, **classes)
+        facts = report(model, X, feature_names=names, sample_weight=weight, scaled=scaled)
+        labels, known = [part["name"] for part in facts["clusters"]], names
+        if len(names) > _MOST_NAMES:  # of many names, only those of tested features count
+            known = [] if isinstance(names, Numbered) else [names[j] for j in tree.used_features]
+        abbreviate = Abbreviation.from_names(known)
+        return cls(model, tree, names, rows, facts["nodes"], labels, abbreviate)
+
+    def split(self, node):
+        """Return the SplitView of a decision node."""
+        return SplitView(*(getattr(self, field.name) for field in fields(TreeView)), node)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitView(TreeView):
     """The data of a decision node that glyphs draw.
 
     Parameters
     ----------
-    tree : Tree
+    model, tree, ...
+        As for `TreeView`.
     node : int
-    rows : Rows, or None if plot_tree was given no X
-    facts : dict, the node in :func:`tao_cluster.report.report`
-    labels : list of str, names of the clusters
-    abbreviate : Abbreviation, by default names are not abbreviated
     """
 
-    tree: Any
     node: int
-    rows: Rows | None
-    facts: dict
-    labels: list
-    abbreviate: Abbreviation = AS_THEY_ARE
+
+    @property
+    def facts(self):
+        """The node in :func:`tao_cluster.report.report`: dict."""
+        return self.nodes[self.node]
 
     @property
     def terms(self):
