@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from ._utils.frames import check_aligned
-from .columns.names import Indicator, levels_of, printable
+from .columns.names import Indicator, level_features, printable
 from .columns.table_reader import reads_once
 from .columns.view import RawView, flat_steps, seen, transformed
 from .explanations.path import MAX_TERMS, list_html
@@ -119,7 +119,7 @@ def describe(
     quality, unlabelled = _Quality.from_rows(read, embedding, y), np.zeros(len(weight), dtype=bool)
     if y is not None:
         unlabelled = (quality.free < 0) & (weight > 0)
-    levels = levels_of(view, read.names)
+    levels = level_features(view, read.names)
     english = premises_of(tree_of(view), levels, _english(nodes, read.names))
     has_rest = any(nodes[leaf]["cluster"] < 0 for leaf in all_leaves)
     classes, segments = getattr(last, "classes_", None), []
@@ -432,11 +432,10 @@ class Description:
         """
         table = pd.DataFrame(self.segments).rename(columns={"name": "segment"})
         table["differences"] = ["; ".join(f"{b[0]} {b[1]}" for b in s.bars) for s in self.segments]
+        last = ["sentence", "differences"]
         hidden = ["number", "size", "bars", "lines", *([] if self._is_weighted else ["weight"])]
-        table = table.astype({"typical_row": "Int64"}).drop(columns=hidden)
-        return table[
-            [*table.columns.drop("sentence").drop("differences"), "sentence", "differences"]
-        ]
+        order = [*table.columns.drop([*hidden, *last]), *last]
+        return table.astype({"typical_row": "Int64"})[order]
 
     @cached_property
     def differences(self):

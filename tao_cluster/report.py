@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 from ._utils.frames import check_aligned
 from ._utils.matrices import check_kind, check_rows, ranges
 from ._utils.warnings import listed
-from .columns.names import levels_of, printable
+from .columns.names import level_features, printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
 from .tree.conditions import Condition, level_sets
@@ -128,7 +128,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     ]
     decimals = decimals_of_columns(model, tree)
     limits = intervals(tree, sides, decimals)
-    sets = level_sets(tree, levels_of(model, names))
+    sets = level_sets(tree, level_features(model, names))
     for node in nodes:
         i, terms = node["id"], node["terms"]
         node["between"] = [float(end) if math.isfinite(end) else None for end in limits[i]]

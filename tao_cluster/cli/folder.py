@@ -40,7 +40,7 @@ _MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 4
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class FileRows:
     """Rows of a file that a model takes.
 
     Parameters
@@ -121,7 +121,7 @@ def write_labels(file, rows, estimator, Z, *, is_first=True):
     Parameters
     ----------
     file : path or file
-    rows : Rows
+    rows : FileRows
     estimator : fitted estimator or Tree
     Z : the rows as the estimator takes them
     is_first : bool, default=True
@@ -204,7 +204,7 @@ def read_rows(path, model, reading, schema, doubts):
 
     Returns
     -------
-    Rows
+    FileRows
     """
     content = read_table(path, reading, partial(note, path), schema, doubts)
     with cell_errors(path, content):
@@ -212,12 +212,12 @@ def read_rows(path, model, reading, schema, doubts):
 
 
 def rows_of(path, content, model, reading):
-    """Return the Rows of a table or array that was read; see :func:`read_rows`."""
+    """Return the FileRows of a table or array that was read; see :func:`read_rows`."""
     if not isinstance(content, pd.DataFrame):
-        return Rows(content, np.arange(content.shape[0]))
+        return FileRows(content, np.arange(content.shape[0]))
     if not isinstance(model, Pipeline):
         ids = content.get(reading.id_column)
-        return Rows(_selected(content, model), np.arange(len(content)), ids)
+        return FileRows(_selected(content, model), np.arange(len(content)), ids)
     # Columns that had no missing values in the fit have no words for missing values, either. Such
     # words in new rows would be new levels, or errors, instead of missing values.
     texts = content.drop(columns=reading.id_column or [], errors="ignore")
@@ -230,7 +230,7 @@ def rows_of(path, content, model, reading):
     if not kept.all():
         note(path, f"{(~kept).sum()} of {len(kept)} rows have missing values: left out.")
     _note_new_levels(path, model, content[kept], tested)
-    return Rows.from_table(content, kept, reading.id_column)
+    return FileRows.from_table(content, kept, reading.id_column)
 
 
 def _selected(content, model):

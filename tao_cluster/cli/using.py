@@ -80,7 +80,7 @@ def _model_and_rows(options):
         if unused:
             names = [f"--{name}".replace("separator", "sep").replace("_", "-") for name in unused]
             raise ValueError(f"{listed(names, quote=False)} needs DATA, the file to be read.")
-        return model, folder.Rows(None)
+        return model, folder.FileRows(None)
     reading = arguments.reading_of(options, schema)
     return model, folder.read_rows(options.data, model, reading, schema, options.doubts)
 

@@ -238,7 +238,7 @@ def has_indicators(names):
     return not isinstance(names, Numbered) and any(isinstance(name, Indicator) for name in names)
 
 
-def levels_of(model, names):
+def level_features(model, names):
     """Return the features of a model that stand for the levels of a categorical column.
 
     Parameters
@@ -280,7 +280,7 @@ def by_column(levels):
 
     Parameters
     ----------
-    levels : dict of LevelFeature, by feature; see :func:`levels_of`
+    levels : dict of LevelFeature, by feature; see :func:`level_features`
 
     Returns
     -------

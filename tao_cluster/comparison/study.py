@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from numbers import Integral
 
@@ -359,28 +360,23 @@ class _Study:
 
     def _path_entries(self, method):
         """Yield the trees of one path: all of them, or the best one within each budget."""
-        tao = self._prepared(TAOClustering(depth=self.path["depth"]))
-        if self.path["lambdas"] is _TO_LIMITS:
-            for n in self.parameters:
-                name = f"{method}, {n} parameters"
-                yield Entry(name, method, *self.fit(name, clone(tao).set_params(max_parameters=n)))
-            return
-        models, seconds, notes = observed(
-            lambda: tao.fit_path(lambdas=self.path["lambdas"], **self.rows), method
-        )
-        if not self.parameters:
-            models = _different(models)
-        seconds /= len(models)
-        found = [(f"{method}, lambda={model.lambda_:.4g}", model) for model in models]
+        tao, lambdas = self._prepared(TAOClustering(depth=self.path["depth"])), self.path["lambdas"]
+        models, seconds, notes = [], 0.0, ()
+        if lambdas is not _TO_LIMITS:
+            fits = partial(tao.fit_path, lambdas=lambdas, **self.rows)
+            models, seconds, notes = observed(fits, method)
+            models = models if self.parameters else _different(models)
+            seconds /= len(models)
+        found = [(f"lambda={model.lambda_:.4g}", model) for model in models]
         if self.parameters:
-            found = [(f"{method}, {n} parameters", _within(models, n)) for n in self.parameters]
-        for (name, model), limit in zip_longest(found, self.parameters):
+            found = [(f"{n} parameters", _within(models, n)) for n in self.parameters]
+        for (suffix, model), limit in zip_longest(found, self.parameters):
+            name, of_path = f"{method}, {suffix}", (model, seconds, notes)
             if model is None:
                 # No tree of the path is small enough. A fit with max_parameters also tries values
                 # of lambda beyond the largest one of the path.
-                yield Entry(name, method, *self.fit(name, tao.set_params(max_parameters=limit)))
-            else:
-                yield Entry(name, method, model, seconds, notes)
+                of_path = self.fit(name, clone(tao).set_params(max_parameters=limit))
+            yield Entry(name, method, *of_path)
             notes = ()
 
     def _estimators(self, value):

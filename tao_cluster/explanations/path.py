@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..columns.names import by_column, levels_of, levels_text, set_text
+from ..columns.names import by_column, level_features, levels_text, set_text
 from ..columns.view import shown, some_rows
 from ..export.format import (
     comparison_text,
@@ -88,7 +88,7 @@ def explain(model, x, feature_names=None, *, scaled=False):
     model, names = shown(model, feature_names, x)
     table = some_rows(model, x, feature_names)
     nodes = report(model, feature_names=names, scaled=scaled)["nodes"]
-    columns = by_column(levels_of(model, names))
+    columns = by_column(level_features(model, names))
     found = []
     for row, path in enumerate(decision_paths(model, table)):
         known = path.values, names, columns

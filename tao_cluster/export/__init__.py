@@ -4,12 +4,11 @@ Each export is built on :func:`tao_cluster.report.report` or on :mod:`tao_cluste
 and formats numbers with `format.py`. docs/join/contributing.md lists what a new export needs.
 """
 
-from .dataframe import from_dict, to_dataframe, to_dict
 from .format import Indicator
 from .onnx import to_onnx
 from .query import to_query
 from .sql import to_sql
-from .text import to_dot, to_rules, to_text
+from .text import from_dict, to_dataframe, to_dict, to_dot, to_rules, to_text
 
 __all__ = [
     "Indicator",

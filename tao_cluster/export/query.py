@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from ..columns.dates import PARTS_OF_PANDAS, Date, first_second
-from ..columns.names import Indicator, Numeric, levels_of
+from ..columns.names import Indicator, Numeric, level_features
 from ..columns.readers import Level, Number
 from ..columns.view import named
 from ..report import cluster_values
@@ -67,7 +67,7 @@ def to_query(model, feature_names=None, *, names=True):
     check_options("to_query", names=names)
     model, columns = named(model, feature_names)
     tree, keys = tree_of(model).prune(), cluster_values(model, names=names)
-    levels, write, rules = levels_of(model, columns), _Writer(columns).condition, {}
+    levels, write, rules = level_features(model, columns), _Writer(columns).condition, {}
     for leaf, held in premises_of(tree, levels, write, are_joined=False).items():
         rule = " and ".join(held) or "index == index"
         rules.setdefault(int(tree.leaf_label[leaf]), []).append(rule)

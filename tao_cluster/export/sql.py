@@ -9,7 +9,7 @@ from numbers import Number
 import numpy as np
 from sqlglot import exp
 
-from ..columns.names import Indicator, Numbered, Numeric, levels_of
+from ..columns.names import Indicator, Numbered, Numeric, level_features
 from ..columns.readers import Level
 from ..columns.view import named
 from ..report import cluster_values, intervals
@@ -129,7 +129,7 @@ def to_sql(tree, columns=None, *, table=None, dialect="sqlite", names=True):
     _check_unique(columns, tree.used_features)
     name = None if table is None else identifier(table)
     write = _Writer(columns, name, dialect, {}, _intervals(model)).condition
-    rules = premises_of(tree, levels_of(model, columns), write, are_joined=False)
+    rules = premises_of(tree, level_features(model, columns), write, are_joined=False)
     lines = (
         f"  WHEN {' AND '.join(rule)} THEN {values[tree.leaf_label[leaf]]}"
         for leaf, rule in rules.items()

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import as_array, ranges, spaced_rows
-from ..columns.names import Abbreviation, by_column, levels_of, printable
+from ..columns.names import Abbreviation, by_column, level_features, printable
 from ..export.digits import threshold_text
 from ..export.format import (
     condition_parts,
@@ -64,7 +64,7 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
     tops = [{} if one is None else _tops(kind, one, names) for one in rows]
     carried = _carried(kind, trees, tops, len(names))
     place = {feature: here for here, feature in enumerate(carried.tolist())}
-    levels = {j: level for j, level in levels_of(trees[0], names).items() if j in place}
+    levels = {j: level for j, level in level_features(trees[0], names).items() if j in place}
     columns = by_column(levels)
     drawn = samples(reports, rows, {name: [*features] for name, features in columns.items()})
     models = [_model(*parts, place) for parts in zip(reports, rows, tops, drawn, strict=True)]
