@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sklearn.cluster import KMeans
 
-from tao_cluster.comparison.splits import half_splits
+from tao_cluster.comparison.study import half_splits
 
 
 def parser(doc):

@@ -29,14 +29,13 @@ from .comparison import compare
 from .comparison.stability import stability
 from .constraints import Constraints
 from .description import describe
-from .estimator import TAOClustering
+from .estimator import TAOClustering, tao_path
 from .initial_trees.exact import bisector_tree, voronoi_tree
 from .monitoring import monitor
 from .n_clusters import choose_n_clusters
 from .nesting import NestedTrees, fit_nested, nested
 from .optimize.algorithms import DirectForm, PenaltyMethod
 from .optimize.choose import knee
-from .path import tao_path
 from .reading import read_table
 from .refitting import refit
 from .saving import load, save

@@ -13,21 +13,13 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from ._utils.frames import check_aligned
-from .columns.names import (
-    Indicator,
-    check_feature_names,
-    levels_of,
-    printable,
-    printable_names,
-)
-from .columns.steps import UnsupportedStepError
+from .columns.names import Indicator, level_features, printable
 from .columns.table_reader import reads_once
-from .columns.view import RawView, flat_steps, output_names, shown, transformed
+from .columns.view import RawView, flat_steps, seen, transformed
 from .explanations.path import MAX_TERMS, list_html
-from .export.digits import sum_texts
-from .export.format import percent_text, shown_bounds, terms_text, tested_name
+from .export.format import compared, percent_text, value_text
 from .export.text import premises_of, rules_of
-from .inspection.values import Means, Values, grouped
+from .inspection.rows import Means, Values, grouped
 from .objectives.base import cluster_sums
 from .objectives.labels import encode
 from .plot.cards import plot_cards
@@ -127,23 +119,21 @@ def describe(
     quality, unlabelled = _Quality.from_rows(read, embedding, y), np.zeros(len(weight), dtype=bool)
     if y is not None:
         unlabelled = (quality.free < 0) & (weight > 0)
-    tree, levels = tree_of(view), levels_of(view, read.names)
-    english = premises_of(tree, levels, _english(nodes, read.names))
+    levels = level_features(view, read.names)
+    english = premises_of(tree_of(view), levels, _english(nodes, read.names))
     has_rest = any(nodes[leaf]["cluster"] < 0 for leaf in all_leaves)
     classes, segments = getattr(last, "classes_", None), []
-    numbers = [k for k in cluster_numbers(view) if k >= 0]
+    numbers, noun = [k for k in cluster_numbers(view) if k >= 0], printable(str(rows))
+    nouns = noun, f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
     for k in [*numbers, *([-1] if has_rest else [])]:
         own, here = [leaf for leaf in all_leaves if nodes[leaf]["cluster"] == k], read.clusters == k
         n, size = int((here & (weight > 0)).sum()), float(weight[here].sum())
         share, cost, fit = size / float(weight.sum()), quality.cost(here), quality.fit(k, here)
-        noun = printable(str(rows))
-        if n == 1:
-            noun = f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
         weighted = "" if sample_weight is None else " of the weight"
-        size_text = f"{n} {noun} ({100 * share:.1f} %{weighted})"
+        size_text = f"{n} {nouns[n == 1]} ({100 * share:.1f} %{weighted})"
         rule = _alternatives([english[leaf] for leaf in own])
-        means, off, most = read.means, read.means.deviations(k), read.mentioned(k, here, share)
-        features = means.features
+        means, features, off = read.means, read.means.features, read.means.deviations(k)
+        most, typical = read.mentioned(k, here, share), quality.typical(k, here)
         texts = {
             j: (means.text(j, means.mean[k, j]), means.text(j, means.overall[j])) for j in most
         }
@@ -152,7 +142,6 @@ def describe(
         others = [j for j in most if features[j].column not in alone][:_IN_SENTENCE]
         phrases = [f"{features[j].phrase} {texts[j][0]} against {texts[j][1]}" for j in others]
         phrases[:1] = [f"{phrase} overall" for phrase in phrases[:1]]
-        typical = quality.typical(k, here)
         lines = [
             f"{text}{_fit_text(*quality.fit(k, leaves == leaf))}"
             for leaf, text in zip(own, rules_of(view, read.names, nodes, own), strict=True)
@@ -165,29 +154,13 @@ def describe(
         lines += [] if typical is None else [f"most typical row: row {typical}"]
         n_unlabelled = int((here & unlabelled).sum())
         lines += [f"rows without a label: {n_unlabelled}"] if n_unlabelled else []
-        segments.append(
-            Segment(
-                labels[k] if k >= 0 else NO_SEGMENT,
-                k,
-                k if classes is None or k < 0 else classes[k],
-                n,
-                size,
-                share,
-                size_text,
-                rule,
-                f"{size_text}: {'; '.join(filter(None, [rule, ', '.join(phrases)]))}",
-                bars,
-                lines,
-                *fit,
-                cost,
-                typical,
-            )
-        )
+        who = (labels[k], k, k if classes is None else classes[k]) if k >= 0 else (NO_SEGMENT, k, k)
+        sentence = f"{size_text}: {'; '.join(filter(None, [rule, ', '.join(phrases)]))}"
+        known = n, size, share, size_text, rule, sentence, bars, lines, *fit, cost, typical
+        segments.append(Segment(*who, *known))
     segments.sort(key=lambda segment: (segment.number < 0, -segment.share))
     cost = quality.cost(np.ones(len(weight), dtype=bool))
-    heading = (
-        f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {printable(str(rows))}"
-    )
+    heading = f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {noun}"
     heading += f"; the tree costs {_cost_text(cost)}" if math.isfinite(cost) else ""
     if unlabelled.any():
         heading += f"; {unlabelled.sum()} of them have no label, but the tree assigns them, too"
@@ -223,17 +196,12 @@ class _Read(NamedTuple):
     @classmethod
     def from_rows(cls, model, X, feature_names, sample_weight):
         """Read the rows, and raise a ValueError if they do not fit the model."""
-        try:
-            view, names = shown(model, feature_names, X)
-            last, encoded, own = view, X, names
-            tree_of(view)  # a view converts its tree when it is first used
-            if isinstance(view, RawView):
-                last, encoded = view.model, view.encoded(X, is_complete=True)
-        except UnsupportedStepError:
-            *steps, (_, view) = flat_steps(model)
-            last, encoded, own = view, transformed(steps, X), None
-            names = check_feature_names(output_names(model[:-1]), tree_of(last).n_features)
-            names = printable_names(names)
+        view, names = seen(model, feature_names, X)
+        last, encoded, own = view, X, names
+        if isinstance(view, RawView):
+            last, encoded = view.model, view.encoded(X, is_complete=True)
+        elif view is not model:
+            encoded, own = transformed(flat_steps(model)[:-1], X), None
         leaves = last.apply(encoded)
         weight = check_weight(sample_weight, X)
         own = own if feature_names is None else feature_names
@@ -266,22 +234,13 @@ def _english(nodes, names):
             if len(own) > 1 and not pair[0].is_listed:
                 return f"{column} is neither {' nor '.join(own)}"
             return f"{column} is {'' if pair[0].is_listed else 'not '}{' or '.join(own)}"
-        tests, terms = [nodes[c.node] for c in pair], nodes[pair[0].node]["terms"]
-        words = _WORDS
-        if len(terms) == 1:
-            total = tested_name(terms[0]["name"])
-            bounds = shown_bounds(tests, [c.bound for c in pair], _PRECISION)
-            if getattr(getattr(terms[0]["name"], "reader", None), "steps", ()):
-                words = _WORDS_OF_DATES
-        else:
-            weights, limits = sum_texts(tests, _PRECISION)
-            total = terms_text(terms, _PRECISION, None, weights)
-            if len(terms) > MAX_TERMS:
-                total = f"a sum of {len(terms)} columns (above all {terms[0]['name']})"
-            pairs = zip(pair, limits, strict=True)
-            bounds = sorted(
-                (("<=" if c.is_left else ">", limit) for c, limit in pairs), reverse=True
-            )
+        tests, sides = [nodes[c.node] for c in pair], [c.is_left for c in pair]
+        total, bounds = compared(tests, sides, _PRECISION)
+        terms = tests[0]["terms"]
+        if len(terms) > MAX_TERMS:
+            total = f"a sum of {len(terms)} columns (above all {terms[0]['name']})"
+        is_date = len(terms) == 1 and value_text(terms[0]["name"], 0.0)
+        words = _WORDS_OF_DATES if is_date else _WORDS
         return f"{total} {' and '.join(f'{words[sign]} {grouped(text)}' for sign, text in bounds)}"
 
     return write
@@ -473,11 +432,10 @@ class Description:
         """
         table = pd.DataFrame(self.segments).rename(columns={"name": "segment"})
         table["differences"] = ["; ".join(f"{b[0]} {b[1]}" for b in s.bars) for s in self.segments]
+        last = ["sentence", "differences"]
         hidden = ["number", "size", "bars", "lines", *([] if self._is_weighted else ["weight"])]
-        table = table.astype({"typical_row": "Int64"}).drop(columns=hidden)
-        return table[
-            [*table.columns.drop("sentence").drop("differences"), "sentence", "differences"]
-        ]
+        order = [*table.columns.drop([*hidden, *last]), *last]
+        return table.astype({"typical_row": "Int64"})[order]
 
     @cached_property
     def differences(self):

@@ -183,24 +183,21 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     []
     """
     tables, last = [as_pandas(X_old), as_pandas(X_new)], last_step(model)
+    given = {name: both for name, both in (("y", y), ("embedding", embedding)) if both is not None}
+    arrays = [{name: both[i] for name, both in given.items()} for i in (0, 1)]
     for i, name in enumerate(("X_old", "X_new")):
         if _num_samples(tables[i]) == 0:
             raise ValueError(f"{name} has no rows.")
-        for each, both in (("y", y), ("embedding", embedding)):
-            if both is not None:
-                check_aligned(tables[i], **{each: both[i]})
+        check_aligned(tables[i], **arrays[i])
     ids = None if ids is None else _checked_ids(ids, tables)
     try:
         view, names = shown(model, X=tables[0])
     except UnsupportedStepError:
         view, names = last, None
-    given = {name: both for name, both in (("y", y), ("embedding", embedding)) if both is not None}
     months = [_month(model, view, X) for X in tables]
-    clusters, costs = list(dict.fromkeys([*cluster_names(view), NOWHERE])), {}
-    for i, when in enumerate(("then", "now")):
-        arrays = {name: both[i] for name, both in given.items()}
-        costs[when] = _costs(model, tables[i], months[i], arrays)
-    costs = pd.DataFrame(costs)
+    clusters = list(dict.fromkeys([*cluster_names(view), NOWHERE]))
+    costs = [_costs(model, *month) for month in zip(tables, months, arrays, strict=True)]
+    costs = pd.DataFrame(dict(zip(("then", "now"), costs, strict=True)))
     own = [np.array(clusters, dtype=object)[month.labels] for month in months]
     segments = _segments(own, clusters)
     columns, tests = _columns(last, view, names, tables), _tests(model, last.tree_, months)

@@ -201,7 +201,8 @@ def _place(path, frame, row):
     if "layout" not in frame.attrs:
         return f"row {row}"
     layout = Reading(**frame.attrs["layout"])
-    number, _ = next(islice(_records(path, layout), _n_before(layout) + int(row), None))
+    n_before = int(layout.header) + bool(layout.skip_units)  # records before the first row
+    number, _ = next(islice(_records(path, layout), n_before + int(row), None))
     return f"line {number}"
 
 
@@ -319,11 +320,6 @@ def _n_totals(frame, texts):
 
 def _opened(path, mode, **options):
     return (gzip.open if _is_packed(path) else Path.open)(path, mode, **options)
-
-
-def _n_before(layout):
-    """Return the number of records before the first row."""
-    return int(layout.header) + bool(layout.skip_units)
 
 
 def _read_records(path, layout, names):

@@ -16,8 +16,7 @@ from ._utils.frames import as_pandas, check_aligned
 from ._utils.options import with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
 from ._utils.warnings import listed
-from .columns.steps import UnsupportedStepError
-from .columns.view import flat_steps, output_names
+from .columns.view import flat_steps, seen
 from .export.format import condition_text
 from .optimize.penalty_method import with_histograms
 from .optimize.state import Evaluator, History, descend
@@ -124,10 +123,8 @@ def last_step(model):
 
 def facts_of(model):
     """Return the report of a model: in the columns of its last step, if there are no raw ones."""
-    try:
-        return report(model)
-    except UnsupportedStepError:
-        return report(last_step(model), feature_names=output_names(model[:-1]))
+    view, names = seen(model)
+    return report(view, feature_names=names)
 
 
 def refitted(model, X, new_X, keep, further):

@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from decimal import Decimal
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import _num_samples
@@ -11,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 from ._utils.frames import check_aligned
 from ._utils.matrices import check_kind, check_rows, ranges
 from ._utils.warnings import listed
-from .columns.names import levels_of, printable
+from .columns.names import level_features, printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
 from .tree.conditions import Condition, level_sets
@@ -128,13 +127,15 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     ]
     decimals = decimals_of_columns(model, tree)
     limits = intervals(tree, sides, decimals)
-    sets = level_sets(tree, levels_of(model, names))
+    sets = level_sets(tree, level_features(model, names))
     for node in nodes:
-        levels = sets.get(node["id"])
-        node.update(known_of_test(node["terms"], limits[node["id"]], decimals))
-        node["ranges"] = _ranges(node["terms"], observed)
-        node["density"] = density_at(densities, node["id"])
-        node["levels"] = None if levels is None else _listed(levels, names)
+        i, terms = node["id"], node["terms"]
+        node["between"] = [float(end) if math.isfinite(end) else None for end in limits[i]]
+        node["decimals"] = decimals.get(terms[0]["feature"]) if len(terms) == 1 else None
+        node["ranges"] = _ranges(terms, observed)
+        is_known = densities is not None and not np.isnan(densities[i])
+        node["density"] = float(densities[i]) if is_known else None
+        node["levels"] = _listed(sets[i], names) if i in sets else None
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -413,36 +414,22 @@ def _counted(model):
     return "labelled rows" if {*given.tolist()} - {*classes.tolist()} else "rows"
 
 
-class _Sizes(NamedTuple):
-    """Numbers of the rows that reach each node, and their weights.
+def _size_at(sizes, node):
+    """Return the row counts of a node as keys and values of its dict in a report.
 
-    Parameters
-    ----------
-    rows : array of shape (n_nodes,)
-        Numbers of rows.
-    weights : float64 array of shape (n_nodes,)
-        Sums of their weights.
-    counted : str
-        "rows" or "labelled rows".
+    The sizes are the numbers of the rows that reach each node, the sums of their weights, and
+    "rows" or "labelled rows"; or None.
     """
-
-    rows: np.ndarray
-    weights: np.ndarray
-    counted: str
-
-    def at(self, node):
-        """Return the row counts of a node as keys and values of its dict in a report."""
-        is_weighted = not np.array_equal(self.rows, self.weights)
-        return {
-            "rows": int(self.rows[node]),
-            "weight": float(self.weights[node]) if is_weighted else None,
-            "count": float(self.weights[node]),
-            "share": float(self.weights[node] / self.weights[0]),
-            "counted": self.counted,
-        }
-
-
-_NO_SIZE = {"rows": None, "weight": None, "count": None, "share": None, "counted": "rows"}
+    if sizes is None:
+        return dict.fromkeys(("rows", "weight", "count", "share")) | {"counted": "rows"}
+    rows, weights, counted = sizes
+    return {
+        "rows": int(rows[node]),
+        "weight": None if np.array_equal(rows, weights) else float(weights[node]),
+        "count": float(weights[node]),
+        "share": float(weights[node] / weights[0]),
+        "counted": counted,
+    }
 
 
 def _of_rows(model, tree, X, sample_weight):
@@ -458,7 +445,7 @@ def _of_rows(model, tree, X, sample_weight):
         weights = getattr(model, "node_counts_", None)
         sizes = None
         if weights is not None:
-            sizes = _Sizes(getattr(model, "node_rows_", weights), weights, _counted(model))
+            sizes = getattr(model, "node_rows_", weights), weights, _counted(model)
         known = (getattr(model, name, None) for name in _KNOWN)
         return sizes, *known, getattr(model, "split_densities_", None)
     leaves = model.apply(X)
@@ -476,20 +463,8 @@ def _of_rows(model, tree, X, sample_weight):
     if fitted_range is not None:
         low, high = np.fmin(observed[0], fitted_range[0]), np.fmax(observed[1], fitted_range[1])
         observed = np.array([low, high])
-    sizes = _Sizes(n_rows, tree.node_counts(leaves, weight), "rows")
+    sizes = n_rows, tree.node_counts(leaves, weight), "rows"
     return sizes, stds, sides, observed, densities
-
-
-def density_at(densities, node):
-    """Return the density of the rows at a test as a float, or None if it is unknown.
-
-    Parameters
-    ----------
-    densities : float array of shape (n_nodes,), or None
-        `split_densities_` of a fitted estimator.
-    node : int
-    """
-    return None if densities is None or np.isnan(densities[node]) else float(densities[node])
 
 
 def _node(tree, i, sizes, labels):
@@ -506,7 +481,7 @@ def _node(tree, i, sizes, labels):
         "cluster": labels[tree.leaf_label[i]][0] if is_leaf else None,
         "name": labels[tree.leaf_label[i]][1] if is_leaf else None,
         "histogram": value[i].tolist() if is_leaf and value is not None else None,
-    } | (_NO_SIZE if sizes is None else sizes.at(i))
+    } | _size_at(sizes, i)
 
 
 def _summary(model, tree, names, n_clusters, root):
@@ -625,20 +600,6 @@ def n_decimals(value):
     if not math.isfinite(value):
         return 0 if math.isnan(value) else 99
     return max(0, -Decimal(f"{value:.14g}").normalize().as_tuple().exponent)
-
-
-def known_of_test(terms, interval, decimals):
-    """Return what displays know of the threshold of a test: `between` and `decimals` of a report.
-
-    Parameters
-    ----------
-    terms : list of dict, the terms of the test
-    interval : pair of float, of :func:`intervals`
-    decimals : dict of int, of :func:`decimals_of_columns`
-    """
-    between = [float(end) if math.isfinite(end) else None for end in interval]
-    known = decimals.get(terms[0]["feature"]) if len(terms) == 1 else None
-    return {"between": between, "decimals": known}
 
 
 def _ranges(terms, observed):

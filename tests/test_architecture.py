@@ -21,7 +21,7 @@ LAYERS = (
     {"greedy"},
     {"solvers"},
     {"initial_trees", "optimize", "outofcore"},
-    {"estimator", "path", "greedy.cart", "greedy.spex"},  # two methods use solvers, initial trees
+    {"estimator", "greedy.cart", "greedy.spex"},  # two methods use solvers, initial trees
     {"dask"},
     {"columns", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},

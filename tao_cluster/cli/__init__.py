@@ -2,9 +2,14 @@
 
 import argparse
 import sys
+import time
 import warnings
 
-from sklearn.datasets import load_digits
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_digits, make_blobs
+
+import greedy
 
 from .. import __version__
 from ..columns.schema import OpenQuestionsError
@@ -15,7 +20,6 @@ from .fitting import add_parsers as add_fits
 from .folder import check_free
 from .using import PICTURES
 from .using import add_parsers as add_uses
-from .warm_up import add_parser as add_warm_up
 
 
 def main(argv=None):
@@ -64,7 +68,8 @@ def _parser():
     demo.add_argument("--out", type=place, default="tao_digits.png", help=picture)
     add_fits(commands)
     add_uses(commands)
-    add_warm_up(commands)
+    text = "compile the numerical code in advance, so that first fits do not have to"
+    add_command(commands, "warm-up", text, _warm_up)
     return parser
 
 
@@ -92,3 +97,45 @@ def _demo(options):
     )
     model.plot(X=X, image_shape=(8, 8), title=title).figure.savefig(out)
     print(f"\nThe last tree is drawn in {out}")
+
+
+def _warm_up(options):
+    """Compile the kernels in advance, for images of machines and clusters."""
+    del options
+    start = time.process_time()
+    n_fits = warm_up()
+    seconds = time.process_time() - start
+    print(f"tao-cluster {__version__} is compiled: {n_fits} small fits, {seconds:.0f} CPU seconds.")
+
+
+def warm_up():
+    """Fit small data with each estimator in each form of rows; return the number of fits."""
+    X, _ = make_blobs(150, 12, centers=4, cluster_std=6.0, random_state=0)
+    X = np.round(X)
+    forms = [X, X.astype(np.float32), csr_matrix(X), csr_matrix(X.astype(np.float32))]
+    n_fits = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some methods do not take each form, or do not converge
+        for rows in forms:
+            for estimator in _estimators():
+                try:
+                    model = estimator.fit(rows)
+                except (TypeError, ValueError):
+                    continue
+                model.predict(rows)
+                n_fits += 1
+    return n_fits
+
+
+def _estimators():
+    """Yield unfitted estimators that use all kernels of usual fits."""
+    terms = {"n_clusters": 4, "random_state": 0}
+    yield TAOClustering(**terms)
+    yield TAOClustering(**terms, lambda_=1.0, objective="spherical")
+    yield TAOClustering(**terms, max_parameters=20, min_samples_leaf=3, standardize=True)
+    yield TAOClustering(**terms, split="axis")
+    yield TAOClustering(**terms, split="axis", max_leaves=4, min_samples_leaf=3)
+    for name in greedy.__all__:
+        cls = getattr(greedy, name)
+        if hasattr(cls, "fit") and "n_clusters" in cls().get_params():
+            yield cls(**terms)

@@ -26,7 +26,6 @@ from ..separation import suggest
 from ..table import table_pipeline
 from . import arguments, folder
 from .arguments import given, note
-from .large import fit_large
 
 _OF_PATH = ("path.csv", "path.png", folder.PAGE)
 _MOST_SHOWN = 30  # the most columns of which decisions are printed
@@ -94,7 +93,7 @@ def _fit(options):
     if options.out_of_core:
         if getattr(options, "n_clusters", None) == "auto":
             raise ValueError("--out-of-core needs a number of clusters: --n-clusters 5, not auto.")
-        fit_large(options, _estimator(options, standardize=True, **parameters), out)
+        folder.fit_large(options, _estimator(options, standardize=True, **parameters), out)
         print(done)
         return
     if "max_rows" in options:
@@ -194,7 +193,7 @@ def _model_and_rows(options, **parameters):
     Returns
     -------
     model : Pipeline for a table, TAOClustering for an array; not fitted
-    rows : folder.Rows
+    rows : folder.FileRows
     classes : array of shape (n,), or None; None or NaN for rows without a class
     """
     if options.objective == "labels" and options.classes is None:
@@ -214,11 +213,11 @@ def _model_and_rows(options, **parameters):
         if model.n_clusters == "auto":
             model.n_clusters = 2
             model.n_clusters = _suggested(options, suggest(content, model, trees=False))
-        return model, folder.Rows(content, np.arange(n_rows)), None
+        return model, folder.FileRows(content, np.arange(n_rows)), None
     with cell_errors(path, content):
         parameters["schema"] = schema
         model, kept = _pipeline_and_rows(options, content, reading, parameters)
-    rows = folder.Rows.from_table(content, kept, reading.id_column)
+    rows = folder.FileRows.from_table(content, kept, reading.id_column)
     _print_size(options, len(rows.X), len(model[0].readers))
     decisions = model.decisions_.rename(columns={"missing_percent": "missing, %"})
     is_plain = (decisions["done"] == "number") & (decisions["why"] == "")

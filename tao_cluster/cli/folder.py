@@ -1,5 +1,6 @@
-"""Write and read the files in the folder that holds the results of a fit."""
+"""Write and read the folder that holds the results of a fit, also of one out of core."""
 
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -7,18 +8,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from sklearn.pipeline import Pipeline
 
 from .._utils.warnings import listed
 from ..columns.schema import Schema
 from ..columns.view import raw_view, shown
+from ..comparison import Comparison
 from ..export import to_text
+from ..outofcore import fit
+from ..outofcore.blocks import LocalBlocks
+from ..outofcore.files import ParquetTable, frames_of, numeric_columns
 from ..page import to_html
 from ..plot import save_tree
-from ..reading import cell_errors, file_of, read_table
+from ..reading import cell_errors, file_of, read_table, reading_of
 from ..report import cluster_names
 from ..saving import load, save
-from ..table import passed_on
+from ..table import passed_on, table_pipeline
 from ..tree import tree_of
 from . import arguments
 from .arguments import note
@@ -27,10 +33,14 @@ MODEL, SCHEMA, COLUMNS = "model.json", "schema.json", "columns.csv"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
 OF_FIT = (MODEL, SCHEMA, COLUMNS, LABELS, TEXT, PICTURE, PAGE)
 _MOST_DRAWN = 64  # the most leaves for which a picture is readable
+# Kinds of columns that can be features, and number of rows from which the kind is determined.
+_KINDS, _ROWS = ("number", "category", "constant"), 10_000
+# Limits of a block. Each thread holds one block in memory, so the threads are limited, too.
+_MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 4
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class FileRows:
     """Rows of a file that a model takes.
 
     Parameters
@@ -111,7 +121,7 @@ def write_labels(file, rows, estimator, Z, *, is_first=True):
     Parameters
     ----------
     file : path or file
-    rows : Rows
+    rows : FileRows
     estimator : fitted estimator or Tree
     Z : the rows as the estimator takes them
     is_first : bool, default=True
@@ -194,7 +204,7 @@ def read_rows(path, model, reading, schema, doubts):
 
     Returns
     -------
-    Rows
+    FileRows
     """
     content = read_table(path, reading, partial(note, path), schema, doubts)
     with cell_errors(path, content):
@@ -202,12 +212,12 @@ def read_rows(path, model, reading, schema, doubts):
 
 
 def rows_of(path, content, model, reading):
-    """Return the Rows of a table or array that was read; see :func:`read_rows`."""
+    """Return the FileRows of a table or array that was read; see :func:`read_rows`."""
     if not isinstance(content, pd.DataFrame):
-        return Rows(content, np.arange(content.shape[0]))
+        return FileRows(content, np.arange(content.shape[0]))
     if not isinstance(model, Pipeline):
         ids = content.get(reading.id_column)
-        return Rows(_selected(content, model), np.arange(len(content)), ids)
+        return FileRows(_selected(content, model), np.arange(len(content)), ids)
     # Columns that had no missing values in the fit have no words for missing values, either. Such
     # words in new rows would be new levels, or errors, instead of missing values.
     texts = content.drop(columns=reading.id_column or [], errors="ignore")
@@ -220,7 +230,7 @@ def rows_of(path, content, model, reading):
     if not kept.all():
         note(path, f"{(~kept).sum()} of {len(kept)} rows have missing values: left out.")
     _note_new_levels(path, model, content[kept], tested)
-    return Rows.from_table(content, kept, reading.id_column)
+    return FileRows.from_table(content, kept, reading.id_column)
 
 
 def _selected(content, model):
@@ -244,3 +254,85 @@ def _note_new_levels(path, pipeline, content, tested):
         if new:
             levels = listed(sorted(map(str, new)))
             note(path, f"column {name!r} has levels that the fit did not have: {levels}.")
+
+
+# ---------------------------------------------------------------------- out of core
+
+
+def fit_large(options, estimator, out):
+    """Fit an estimator to the numeric columns of Parquet files, and write the results.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+    estimator : TAOClustering, not fitted
+    out : Path, the folder
+    """
+    with cell_errors(options.data):
+        _check(options)
+        names = _features(options)
+        table = ParquetTable.from_files(options.data, columns=names)
+        n_jobs = min(effective_n_jobs(-1), _MOST_THREADS)
+        read = partial(table.read, _MOST_VALUES, _MOST_ROWS)
+        model = fit(
+            estimator,
+            LocalBlocks(read, names, n_jobs=n_jobs),
+            coreset_size=getattr(options, "max_rows", "auto"),
+            random_state=options.reference_seed,
+        )
+    arguments.name_clusters(model, options)
+    print(f"{options.data}: {model.node_rows_[0]} rows, {len(names)} columns\n")
+    print(Comparison.from_models({f"TAO {options.split}": model}))
+    shape, title = options.image_shape, options.data.name
+    schema = schema_of(model, options)
+    write_model(out, model, schema, image_shape=shape, title=title)
+    _write_labels_in_blocks(out / LABELS, options.data, model, schema)
+
+
+def predict_large(options):
+    """Write the cluster and the leaf of each row of Parquet files, by any kind of model."""
+    model, schema = read_model(options.model)
+    with cell_errors(options.data):
+        _check(options)
+        _write_labels_in_blocks(options.out or sys.stdout, options.data, model, schema)
+
+
+def _write_labels_in_blocks(file, path, model, schema):
+    """Write the cluster and leaf of each row, block by block; see :func:`write_labels`."""
+    columns, reading = list(numeric_columns(path)), reading_of(schema)
+    used = getattr(model, "feature_names_in_", columns)
+    names = [name for name in columns if name in {*used, reading.id_column}]
+    start, n_rows = 0, min(_MOST_ROWS, _MOST_VALUES // max(len(names), 1))
+    for frame in frames_of(path, names, n_rows):
+        rows = rows_of(path, frame, model, reading)
+        rows.numbers[:] += start
+        write_labels(file, rows, *encoded(model, rows.X), is_first=start == 0)
+        start += len(frame)
+
+
+def _check(options):
+    """Raise a ValueError for options that need all rows in memory, and for other kinds of files."""
+    used = arguments.given(options, (*arguments.OF_TABLES, "categorical"))
+    if used or getattr(options, "classes", None):
+        name = next(iter(used), "classes").replace("_", "-")
+        raise ValueError(f"--{name} needs the rows in memory; leave out --out-of-core.")
+    if not options.data.exists():
+        raise ValueError("no such file or folder.")
+    if not (options.data.is_dir() or options.data.suffix.lower() == ".parquet"):
+        raise ValueError("--out-of-core reads a .parquet file, or a folder of them.")
+
+
+def _features(options):
+    """Return the names of the columns to cluster by, and print which ones are left out."""
+    are_numbers = numeric_columns(options.data)
+    first = next(frames_of(options.data, list(are_numbers), _ROWS), pd.DataFrame())
+    names = arguments.names_of(are_numbers, options)
+    pipeline = table_pipeline(first, schema=options.schema, doubts=options.doubts, **names)
+    kinds = pipeline.decisions_.set_index("column")["kind"]
+    names = [name for name in are_numbers if are_numbers[name] and kinds[name] in _KINDS]
+    if not names:
+        raise ValueError("no numeric column is left to cluster by.")
+    others = [name for name in are_numbers if name not in names]
+    if others:
+        note(options.data, f"not numeric, not chosen or names of rows: {listed(others)}.")
+    return names

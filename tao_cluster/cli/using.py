@@ -21,7 +21,6 @@ from ..reading import Reading, cell_errors
 from ..tree import tree_of
 from . import arguments, folder
 from .folder import PAGE, PICTURE, check_free
-from .large import predict_large
 
 PICTURES = {".png", ".pdf", ".svg"}
 
@@ -81,7 +80,7 @@ def _model_and_rows(options):
         if unused:
             names = [f"--{name}".replace("separator", "sep").replace("_", "-") for name in unused]
             raise ValueError(f"{listed(names, quote=False)} needs DATA, the file to be read.")
-        return model, folder.Rows(None)
+        return model, folder.FileRows(None)
     reading = arguments.reading_of(options, schema)
     return model, folder.read_rows(options.data, model, reading, schema, options.doubts)
 
@@ -90,7 +89,7 @@ def _predict(options):
     if options.out is not None:
         check_free([options.out], options.force)
     if options.out_of_core:
-        predict_large(options)
+        folder.predict_large(options)
         return
     model, rows = _model_and_rows(options)
     with cell_errors(options.data):

@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -399,15 +400,8 @@ _CERTAIN = {None: _CERTAIN_DATE, "%H:%M": r"\d{1,2}:\d{2}", "%H:%M:%S": r"\d{1,2
 class Duration(Reader):
     """Durations, such as those of ``datetime.timedelta``, as numbers of days."""
 
-    @property
-    def expected(self):
-        """What the cells should be, for messages: str."""
-        return "a duration such as 1 days 02:00:00"
-
-    @property
-    def unit(self):
-        """Days."""
-        return "days"
+    expected: ClassVar[Any] = "a duration such as 1 days 02:00:00"
+    unit: ClassVar[Any] = "days"
 
     def cell(self, number, column):
         """Return the duration; see ``Reader.cell``."""

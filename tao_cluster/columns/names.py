@@ -238,7 +238,7 @@ def has_indicators(names):
     return not isinstance(names, Numbered) and any(isinstance(name, Indicator) for name in names)
 
 
-def levels_of(model, names):
+def level_features(model, names):
     """Return the features of a model that stand for the levels of a categorical column.
 
     Parameters
@@ -272,6 +272,23 @@ def levels_of(model, names):
             low, high = (0.0, 1.0) if observed is None else observed[:, j].tolist()
             if times[repr(name.value)] == 1 and low >= 0:
                 found[j] = LevelFeature(column, high or 1.0, members)
+    return found
+
+
+def by_column(levels):
+    """Return the features of each categorical column, and the value of each in rows of its level.
+
+    Parameters
+    ----------
+    levels : dict of LevelFeature, by feature; see :func:`level_features`
+
+    Returns
+    -------
+    dict of dict of float, by the name of the column and by feature
+    """
+    found = {}
+    for j, level in levels.items():
+        found.setdefault(level.variable, {})[j] = level.one
     return found
 
 
@@ -368,6 +385,3 @@ class Abbreviation:
     def note(self):
         """The sentence that explains the mark to a reader; empty if nothing is left out."""
         return f'{MARK} stands for "{self.prefix.strip()}"' if self.prefix else ""
-
-
-AS_THEY_ARE = Abbreviation()

@@ -5,6 +5,7 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import date
 from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -44,23 +45,12 @@ class Reader:
 
     missing: tuple[str | int | float, ...] = ()
 
-    @property
-    def expected(self):
-        """What the cells should be, for messages: str."""
-        return "a number"
-
-    @property
-    def unit(self):
-        """The unit of the numbers: str, empty if there is none or if it is not known."""
-        return ""
-
-    @property
-    def steps(self):
-        """Numbers to whose multiples a number may be rounded for its text, the largest first.
-
-        The tuple is empty if :meth:`text` has no text for numbers.
-        """
-        return ()
+    expected: ClassVar[Any] = "a number"  # what the cells should be, for messages
+    unit: ClassVar[Any] = ""  # of the numbers; empty if there is none or if it is not known
+    # Numbers to whose multiples a number may be rounded for its text, the largest first; empty if
+    # `text` has no text for numbers.
+    steps: ClassVar[Any] = ()
+    has_cells: ClassVar[Any] = True  # whether `cell` has a cell for each number
 
     def read(self, column):
         """Return the cells as a Series of floats, or of categories (for a ``Level``).
@@ -80,11 +70,6 @@ class Reader:
         numbers = self._numbers(filled)
         self._check_read(filled, np.isfinite(numbers))
         return pd.Series(numbers, index=column.index, name=column.name)
-
-    @property
-    def has_cells(self):
-        """Whether :meth:`cell` returns a cell for each number; a part of a date has none."""
-        return True
 
     def text(self, number):
         """Return a number in the form of the raw column: str, empty for a plain number."""

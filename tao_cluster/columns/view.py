@@ -18,7 +18,6 @@ from .._utils.matrices import FLOATS, check_rows, checked_array
 from .._utils.warnings import listed
 from ..facade import Facade
 from ..tree import tree_of
-from .cells import as_rows, inferred, with_cells
 from .dates import Date
 from .names import (
     Indicator,
@@ -282,8 +281,11 @@ class RawView(Facade):
 
     def _raw_numbers(self, X, features):
         """Return the columns of numeric features, with missing values imputed."""
+        X = self._raw_part(X, features).copy()
         fills = np.array([self._sources[f].fill for f in features], dtype=float)  # NaN for None
-        return check_rows(_with_gaps_filled(self._raw_part(X, features), fills))
+        values, of_value = (X.data, X.indices) if sp.issparse(X) else (X, np.arange(X.shape[1]))
+        np.copyto(values, fills[of_value], where=np.isnan(values))
+        return check_rows(X)
 
     def _raw_part(self, X, features):
         """Return the columns of numeric features as floats, which may be missing.
@@ -339,14 +341,6 @@ class RawView(Facade):
     def _named(self, X):
         """Return X; if it has no column names, add those of the fit, by which steps may select."""
         return X if self.fit_names is None or hasattr(X, "columns") else as_frame(X, self.fit_names)
-
-
-def _with_gaps_filled(X, fills):
-    """Replace missing values of column j by fills[j]; they stay missing where fills[j] is NaN."""
-    X = X.copy()
-    values, of_value = (X.data, X.indices) if sp.issparse(X) else (X, np.arange(X.shape[1]))
-    np.copyto(values, fills[of_value], where=np.isnan(values))
-    return X
 
 
 def _name(source, raw, filled):
@@ -535,6 +529,21 @@ def shown(model, feature_names=None, X=None):
     return model, printable_names(names)
 
 
+def seen(model, feature_names=None, X=None):
+    """Return a model and its printable names as :func:`shown`, of any fitted pipeline.
+
+    If the steps of a pipeline cannot be expressed in raw columns, they are its last step and the
+    names of the columns that this step takes.
+    """
+    try:
+        view, names = shown(model, feature_names, X)
+        tree_of(view)  # a view converts its tree when it is first used
+        return view, names
+    except UnsupportedStepError:
+        last = flat_steps(model)[-1][1]
+        return last, printable_names(names_of(last, output_names(model[:-1])))
+
+
 def named(model, feature_names=None, X=None):
     """Return a model and its original feature names; a pipeline becomes its raw view.
 
@@ -625,3 +634,68 @@ def _named_row(model, x, feature_names):
     if isinstance(model, RawView) and has_names and model.fit_names:
         return as_frame([row], own)
     return as_rows([row])
+
+
+# ---------------------------------------------------------------- cells of a raw row
+
+
+def with_cells(row, cells):
+    """Return a copy of a row with new values in some columns.
+
+    Parameters
+    ----------
+    row : array, CSR matrix or DataFrame of shape (1, n)
+    cells : dict of values by position of the column
+
+    Returns
+    -------
+    row of the same type
+        A dense array has the dtype float64 if all values are numbers, else object.
+    """
+    if hasattr(row, "iloc"):
+        changed = row.astype(object)
+        for column, value in cells.items():
+            changed.iloc[0, column] = _as_in_column(value, row.dtypes.iloc[column])
+        return inferred(changed, row.dtypes)
+    is_sparse = sp.issparse(row)
+    changed = row.astype(np.float64).tolil() if is_sparse else np.array(row, dtype=object)
+    for column, value in cells.items():
+        changed[0, column] = value
+    if is_sparse:
+        return changed.tocsr()
+    return as_rows(changed)
+
+
+def as_rows(rows):
+    """Return rows as an array: of floats if they have only numbers, else of objects."""
+    rows = np.asarray(rows, dtype=object)
+    is_number = all(isinstance(value, int | float | np.number) for value in rows.ravel().tolist())
+    return rows.astype(np.float64) if is_number else rows
+
+
+def inferred(table, dtypes):
+    """Return a table with the types of its cells. Missing cells of type object keep that type.
+
+    They may be strings, and scikit-learn cannot compare strings with missing values of type float.
+    """
+    kept = [
+        name
+        for name, dtype, is_missing in zip(table, dtypes, table.isna().all(), strict=True)
+        if is_missing and dtype.kind == "O"
+    ]
+    try:
+        found = table.infer_objects()
+    except UnicodeEncodeError:  # the strings of pandas cannot hold half of a surrogate pair
+        texts = table.map(lambda cell: isinstance(cell, str)).any()
+        found = pd.concat([table.loc[:, ~texts].infer_objects(), table.loc[:, texts]], axis=1)
+        found = found[table.columns]
+    return found.astype(dict.fromkeys(kept, object))
+
+
+def _as_in_column(value, dtype):
+    """Return a value in the type of a column: an integer, a truth value, a date, or as it is."""
+    if dtype.kind == "M":
+        moment = pd.Timestamp(value)
+        zone = getattr(dtype, "tz", None)
+        return moment if zone is None else moment.tz_convert(zone)
+    return dtype.type(value) if dtype.kind in "iub" and value == int(value) else value

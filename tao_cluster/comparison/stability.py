@@ -17,8 +17,7 @@ from .._utils.frames import check_aligned
 from .._utils.matrices import check_weights
 from .._utils.warnings import InterruptedWarning, warn
 from ..base import TreeClustering
-from ..columns.names import names_of, printable_names
-from ..columns.view import numbers_of, output_names, shown
+from ..columns.view import RawView, numbers_of, seen
 from ..measures import adjusted_rand_index, feature_usage
 from ..plot.charts import plot_stability
 from ..problem.repeats import content_order
@@ -347,12 +346,9 @@ def _refit_and_measure(kind, model, draw, rows):
 def _usage(model, rows):
     """Return the share of rows on whose path each feature is tested: Series by feature name."""
     X, weight = rows["X"], rows.get("sample_weight")
-    try:
-        view, names = shown(model, X=X)
-        tree, numbers = tree_of(view), numbers_of(view, X)
-    except ValueError:  # the steps do not map columns one by one
-        view, numbers = _last(model, X)
-        tree, names = view.tree_, printable_names(names_of(view, _names_behind(model)))
+    view, names = seen(model, X=X)
+    tree = tree_of(view)
+    numbers = numbers_of(view, X) if isinstance(view, RawView) else _last(model, X)[1]
     usage = pd.Series(
         feature_usage(tree, numbers, weight), index=pd.Index(list(names), dtype=object)
     )
@@ -400,11 +396,6 @@ def _last(model, X=None):
     if not isinstance(model, Pipeline):
         return model, X
     return model[-1], X if X is None else model[:-1].transform(X)
-
-
-def _names_behind(model):
-    """Return the names of the columns that a Pipeline passes to its last step, or None."""
-    return output_names(model[:-1]) if isinstance(model, Pipeline) else None
 
 
 def _copy(model, seed, *, keeps_seeds=False):

@@ -31,13 +31,12 @@ from ..optimize.settings import OBJECTIVES, default_depth
 from ..problem.repeats import content_order
 from ..reference import split_pipeline
 from ..table import passed_on, table_pipeline
-from .splits import RESAMPLING, check_splits, repeated
 from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 
-# Rows and clusters of the small fits that compile all kernels before times are measured. The rows
-# are evenly spaced, since X may be sorted. They are so many that no tree is perfect, since a
-# perfect tree would not run all kernels.
+# Rows and clusters of the small fits that compile all kernels before times are measured. There are
+# so many rows, evenly spaced, that no tree is perfect: a perfect tree would not run all kernels.
 _N_COMPILED, _K_COMPILED = 200, 5
+_LEAST_SPLITS = 2  # least number of splits that have a standard error
 # Settings of estimators that do not have the parameter `objective` or `standardize`.
 _ABSENT = {"objective": "kmeans", "standardize": False}
 # Values of lambda of oblique trees that are fitted to limits of parameters, without a path.
@@ -168,7 +167,7 @@ def compare(
     """
     X = as_pandas(X)
     check_aligned(X, sample_weight=sample_weight, embedding=embedding, y=y)
-    check_splits(splits, resampling, validation=validation, lambdas=lambdas)
+    _check_splits(splits, resampling, validation=validation, lambdas=lambdas)
     objective = "kmeans" if _same(objective, KMeans()) else objective
     resolved = resolve(objective, OBJECTIVES, Objective)
     explains_labels = resolved.explains_labels
@@ -201,17 +200,17 @@ def compare(
         leaves = _leaves_for(parameters, n_clusters)
     if splits > 1:
         parameters, path["lambdas"] = parameters or [3 * n - 2 for n in leaves], _TO_LIMITS
-    study = _Study(given, settings, leaves, parameters, path)
-    options = {"pipeline": pipeline, "explains_labels": explains_labels, "notes": tuple(ignored)}
+    study = _Study(given, settings, series, leaves, parameters, path, pipeline, explains_labels)
     order = content_order(X, y, sample_weight, embedding)
     if splits == 1:
-        kept, held = hold_out(validation, order, random_state)
-        return study.compared(series, kept, held, **options)
-    if sample_weight is not None:
-        order = order[np.asarray(sample_weight)[order] > 0]
-    pairs = RESAMPLING[resampling](len(order), splits, random_state)
-    pairs = [(order[kept], order[held]) for kept, held in pairs]
-    return Comparison.from_splits(repeated(partial(study.compared, series, **options), pairs))
+        found = study.compared(*hold_out(validation, order, random_state))
+    else:
+        if sample_weight is not None:
+            order = order[np.asarray(sample_weight)[order] > 0]
+        pairs = _RESAMPLING[resampling](len(order), splits, random_state)
+        pairs = [(order[kept], order[held]) for kept, held in pairs]
+        found = Comparison.from_splits(_repeated(study.compared, pairs))
+    return replace(found, notes=(*ignored, *found.notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,29 +221,32 @@ class _Study:
     ----------
     rows : dict, arguments of `fit`
     settings : dict, parameters of all estimators
+    series : list of pairs (method, value)
     leaves, parameters : lists of int, the budgets
     path : dict, `depth` and `lambdas` of the oblique trees
+    pipeline : Pipeline whose first steps transform X, or None
+    explains_labels : bool
     """
 
     rows: dict
     settings: dict
+    series: list
     leaves: list
     parameters: list
     path: dict
+    pipeline: Pipeline | None
+    explains_labels: bool
 
-    def compared(self, series, kept, held, *, pipeline, explains_labels, notes, compiles=True):
+    def compared(self, kept, held, *, compiles=True):
         """Fit all series to the rows `kept`, and return their Comparison.
 
         Parameters
         ----------
-        series : list of pairs (method, value)
         kept, held : int arrays, positions of the fitted and of the new rows; None for all and none
-        pipeline : Pipeline whose first steps transform X, or None
-        explains_labels : bool
-        notes : tuple of str
         compiles : bool, whether no fits were made before
         """
         rows, new = rows_of(self.rows, kept), None if held is None else rows_of(self.rows, held)
+        pipeline, notes = self.pipeline, ()
         if pipeline is not None:
             pipeline = clone(pipeline)
             rows["X"] = passed_on(pipeline, rows["X"], fits=True)
@@ -259,33 +261,32 @@ class _Study:
             vars(reference).pop("labels_", None)  # those of all rows, not of a resample
         if transformers is not None and new is not None:
             new["embedding"] = transformers.transform(new["X"])
-        classes = None if explains_labels else rows.pop("y")
-        if new is not None and not explains_labels:
+        classes = None if self.explains_labels else rows.pop("y")
+        if new is not None and not self.explains_labels:
             del new["y"]
         study = replace(self, rows=rows, settings=self.settings | {"reference": reference})
-        study.check(series)
+        study.check()
         if compiles:
-            study.compile(series)
+            study.compile()
         records = []
-        if not explains_labels:
-            free, seconds, messages = study.fit(FREE, greedy.CART(max_leaves=2))
+        if not self.explains_labels:
+            free, seconds, notes = study.fit(FREE, greedy.CART(max_leaves=2))
             study = replace(study, settings=study.settings | {"reference": free.free_centers_})
-            notes += messages
             records = [free_record(free, classes, rows["sample_weight"], seconds)]
-        entries, measured = study.measured(series, classes, new)
+        entries, measured = study.measured(classes, new)
         found = Comparison.from_records(records + measured, entries, notes)
         if pipeline is None:
             return found
         return replace(found, models={n: _joined(pipeline, m) for n, m in found.models.items()})
 
-    def check(self, series):
+    def check(self):
         """Raise a ValueError if an estimator to compare contradicts the settings of the study.
 
         The parameters n_clusters, objective, standardize and reference are checked. Each must have
         the value of the study or its default. If the estimator lacks one of these parameters, the
-        study must not need it. `series` is a list of pairs (method, value).
+        study must not need it.
         """
-        for method, value in series:
+        for method, value in self.series:
             for _, estimator in self._estimators(value):
                 own, defaults = estimator.get_params(deep=False), type(estimator)().get_params()
                 for name in ("n_clusters", "objective", "standardize", "reference"):
@@ -303,7 +304,7 @@ class _Study:
                             f"estimator and pass compare(..., {name}=...)."
                         )
 
-    def compile(self, series):
+    def compile(self):
         """Fit everything once to a few rows, so that later times exclude the compilation."""
         rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
         # `fit_path` without lambdas runs further compiled functions, so the small fit then has
@@ -319,7 +320,7 @@ class _Study:
             parameters=[] if is_path else [6 * k],
             path=self.path | {"depth": 2} | ({"lambdas": [1.0]} if has_lambdas else {}),
         )
-        for method, value in series:
+        for method, value in self.series:
             # An error that is not due to the few rows is raised again by the fit to all rows.
             with contextlib.suppress(ValueError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -330,7 +331,7 @@ class _Study:
         model = self._prepared(estimator)
         return observed(lambda: model.fit(**self.rows), name)
 
-    def measured(self, series, classes, new):
+    def measured(self, classes, new):
         """Return the entries of all series, and the row of the table of each.
 
         Ctrl-C ends the fits. The entries are then those that are complete; if there are none, the
@@ -338,7 +339,7 @@ class _Study:
         """
         entries, records = [], []
         try:
-            for method, value in series:
+            for method, value in self.series:
                 for entry in self.entries(method, value):
                     records.append(measures_of(entry, self.rows, classes, new))
                     entries.append(entry)
@@ -359,28 +360,23 @@ class _Study:
 
     def _path_entries(self, method):
         """Yield the trees of one path: all of them, or the best one within each budget."""
-        tao = self._prepared(TAOClustering(depth=self.path["depth"]))
-        if self.path["lambdas"] is _TO_LIMITS:
-            for n in self.parameters:
-                name = f"{method}, {n} parameters"
-                yield Entry(name, method, *self.fit(name, clone(tao).set_params(max_parameters=n)))
-            return
-        models, seconds, notes = observed(
-            lambda: tao.fit_path(lambdas=self.path["lambdas"], **self.rows), method
-        )
-        if not self.parameters:
-            models = _different(models)
-        seconds /= len(models)
-        found = [(f"{method}, lambda={model.lambda_:.4g}", model) for model in models]
+        tao, lambdas = self._prepared(TAOClustering(depth=self.path["depth"])), self.path["lambdas"]
+        models, seconds, notes = [], 0.0, ()
+        if lambdas is not _TO_LIMITS:
+            fits = partial(tao.fit_path, lambdas=lambdas, **self.rows)
+            models, seconds, notes = observed(fits, method)
+            models = models if self.parameters else _different(models)
+            seconds /= len(models)
+        found = [(f"lambda={model.lambda_:.4g}", model) for model in models]
         if self.parameters:
-            found = [(f"{method}, {n} parameters", _within(models, n)) for n in self.parameters]
-        for (name, model), limit in zip_longest(found, self.parameters):
+            found = [(f"{n} parameters", _within(models, n)) for n in self.parameters]
+        for (suffix, model), limit in zip_longest(found, self.parameters):
+            name, of_path = f"{method}, {suffix}", (model, seconds, notes)
             if model is None:
                 # No tree of the path is small enough. A fit with max_parameters also tries values
                 # of lambda beyond the largest one of the path.
-                yield Entry(name, method, *self.fit(name, tao.set_params(max_parameters=limit)))
-            else:
-                yield Entry(name, method, model, seconds, notes)
+                of_path = self.fit(name, clone(tao).set_params(max_parameters=limit))
+            yield Entry(name, method, *of_path)
             notes = ()
 
     def _estimators(self, value):
@@ -454,15 +450,11 @@ def _without_steps(methods, X):
             "All methods are fitted to the same X, but the Pipelines have different first steps: "
             f"{', '.join(' '.join(steps.split()) for steps in pipelines)}."
         )
-    if not pipelines and hasattr(X, "iloc") and _needs_steps(X):
-        return found, table_pipeline(X)
+    if not pipelines and hasattr(X, "iloc"):
+        kinds = X.infer_objects().dtypes  # columns of Python's numbers are numbers
+        if not kinds.map(is_numeric_dtype).all() or X.isna().any(axis=None):
+            return found, table_pipeline(X)
     return found, next(iter(pipelines.values()), None)
-
-
-def _needs_steps(X):
-    """Return whether a DataFrame has gaps, or columns that are no numbers."""
-    X = X.infer_objects()  # columns of Python's numbers are numbers
-    return not X.dtypes.map(is_numeric_dtype).all() or bool(X.isna().any(axis=None))
 
 
 def _joined(pipeline, model):
@@ -551,13 +543,11 @@ def _leaves_for(parameters, n_clusters):
     return [n for n in leaves if n >= n_clusters]
 
 
-_KMEANS = frozenset({"kmeans"})
-_BOTH = frozenset({"kmeans", "kmedians"})
-_ANY: frozenset[str] = frozenset()
+_KMEANS, _BOTH = frozenset({"kmeans"}), frozenset({"kmeans", "kmedians"})
 
 
 @dataclass(frozen=True)
-class Method:
+class Contender:
     """A method that `compare` knows by name.
 
     Parameters
@@ -569,40 +559,41 @@ class Method:
         Whether it takes `max_leaves`; else its trees have one leaf per cluster.
     is_path : bool
         Whether its trees of all sizes come from one path.
-    objectives : frozenset of str
-        Names of the objectives that it supports; empty if it supports all.
+    objectives : frozenset of str, or None
+        Names of the objectives that it supports; None if it supports all.
     """
 
     title: str
     estimator: TreeClustering
     is_sized: bool = False
     is_path: bool = False
-    objectives: frozenset = _KMEANS
+    objectives: frozenset | None = _KMEANS
 
     def supports(self, objective):
         """Whether the method supports an objective, given as a name or as an object."""
-        return not self.objectives or (isinstance(objective, str) and objective in self.objectives)
+        is_known = isinstance(objective, str)
+        return self.objectives is None or (is_known and objective in self.objectives)
 
 
 METHODS = {
-    "tao": Method("TAO oblique", TAOClustering(), is_path=True, objectives=_ANY),
-    "tao-axis": Method("TAO axis", TAOClustering(split="axis"), is_sized=True, objectives=_ANY),
-    "exkmc": Method("ExKMC", greedy.ExKMC(), is_sized=True),
-    "imm": Method("IMM", greedy.IMM(), objectives=_BOTH),
-    "emn": Method("EMN", greedy.EMN(), objectives=_BOTH),
-    "random-cuts": Method("random cuts", greedy.RandomCuts(), objectives=_BOTH),
-    "dp": Method("DP tree", greedy.DPTree(), objectives=_BOTH),
-    "exgreedy": Method("ExGreedy", greedy.ExGreedy(), objectives=_BOTH),
-    "exshallow": Method("ExShallow", greedy.ExShallow(), objectives=_BOTH),
-    "kauri": Method("Kauri", greedy.Kauri(), is_sized=True),
-    "spex": Method("SpEx", greedy.SpEx(), is_sized=True),
-    "spex-oblique": Method("SpEx oblique", greedy.SpEx(split="oblique"), is_sized=True),
-    "kdtree": Method("k-d tree", greedy.KDTree(), is_sized=True, objectives=_BOTH),
-    "cubt": Method("CUBT", greedy.CUBT(), is_sized=True, objectives=_BOTH),
-    "divclust": Method("DIVCLUS-T", greedy.DIVCLUST()),
-    "cltree": Method("CLTree", greedy.CLTree(), is_sized=True, objectives=_BOTH),
-    "mixture": Method("mixture tree", greedy.MixtureTree()),
-    "cart": Method("CART", greedy.CART(), is_sized=True, objectives=_ANY),
+    "tao": Contender("TAO oblique", TAOClustering(), is_path=True, objectives=None),
+    "tao-axis": Contender("TAO axis", TAOClustering(split="axis"), is_sized=True, objectives=None),
+    "exkmc": Contender("ExKMC", greedy.ExKMC(), is_sized=True),
+    "imm": Contender("IMM", greedy.IMM(), objectives=_BOTH),
+    "emn": Contender("EMN", greedy.EMN(), objectives=_BOTH),
+    "random-cuts": Contender("random cuts", greedy.RandomCuts(), objectives=_BOTH),
+    "dp": Contender("DP tree", greedy.DPTree(), objectives=_BOTH),
+    "exgreedy": Contender("ExGreedy", greedy.ExGreedy(), objectives=_BOTH),
+    "exshallow": Contender("ExShallow", greedy.ExShallow(), objectives=_BOTH),
+    "kauri": Contender("Kauri", greedy.Kauri(), is_sized=True),
+    "spex": Contender("SpEx", greedy.SpEx(), is_sized=True),
+    "spex-oblique": Contender("SpEx oblique", greedy.SpEx(split="oblique"), is_sized=True),
+    "kdtree": Contender("k-d tree", greedy.KDTree(), is_sized=True, objectives=_BOTH),
+    "cubt": Contender("CUBT", greedy.CUBT(), is_sized=True, objectives=_BOTH),
+    "divclust": Contender("DIVCLUS-T", greedy.DIVCLUST()),
+    "cltree": Contender("CLTree", greedy.CLTree(), is_sized=True, objectives=_BOTH),
+    "mixture": Contender("mixture tree", greedy.MixtureTree()),
+    "cart": Contender("CART", greedy.CART(), is_sized=True, objectives=None),
 }
 # Methods of `compare` if none are given.
 DEFAULT_METHODS = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
@@ -648,3 +639,58 @@ def rows_of(arrays, rows):
         name: None if array is None else _safe_indexing(array, rows)
         for name, array in arrays.items()
     }
+
+
+def half_splits(n_rows, n_splits, seed=0):
+    """Return positions of fitted and of new rows for random halves: list of pairs of int arrays.
+
+    Split i is a permutation by ``RandomState(seed + i)``, of which the first half is fitted.
+    """
+    orders = [np.random.RandomState(seed + i).permutation(n_rows) for i in range(n_splits)]
+    return [(order[: n_rows // 2], order[n_rows // 2 :]) for order in orders]
+
+
+def bootstraps(n_rows, n_splits, seed=0):
+    """Return positions of the rows of resamples, with repeats, and of the rows that they left out.
+
+    A resample draws n rows with replacement: list of pairs of int arrays.
+    """
+    drawn = [np.random.RandomState(seed + i).randint(n_rows, size=n_rows) for i in range(n_splits)]
+    return [(np.sort(each), np.setdiff1d(np.arange(n_rows), each)) for each in drawn]
+
+
+_RESAMPLING = {"halves": half_splits, "bootstrap": bootstraps}
+
+
+def _check_splits(splits, resampling, **unused):
+    """Raise a ValueError for a wrong number of splits, or for arguments that splits do not use."""
+    if not isinstance(splits, Integral) or splits < 1:
+        raise ValueError(f"splits={splits!r} must be a number of splits, such as 5.")
+    if resampling not in _RESAMPLING:
+        raise ValueError(f"resampling must be 'halves' or 'bootstrap'; got {resampling!r}.")
+    given = [name for name, value in unused.items() if value is not None]
+    if splits > 1 and given:
+        raise ValueError(
+            f"{given[0]} is not used with splits={splits}: each split holds out rows itself, and "
+            "oblique trees are fitted to limits of parameters. Leave it out."
+        )
+
+
+def _repeated(compared, pairs):
+    """Call `compared` on each pair (fitted rows, new rows), and return the list of the results.
+
+    After Ctrl-C, they are those of the splits that were complete; if there are fewer than two, the
+    KeyboardInterrupt is raised.
+    """
+    found = []
+    with warnings.catch_warnings():
+        # A split that Ctrl-C cuts off is not complete.
+        warnings.simplefilter("error", InterruptedWarning)
+        try:
+            found.extend(compared(*pair, compiles=not i) for i, pair in enumerate(pairs))
+        except (KeyboardInterrupt, InterruptedWarning):
+            if len(found) < _LEAST_SPLITS:
+                raise KeyboardInterrupt from None
+    if len(found) < len(pairs):
+        warn(f"Interrupted: {len(found)} splits were complete.", InterruptedWarning)
+    return found

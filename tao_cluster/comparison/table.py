@@ -22,24 +22,12 @@ from ..objectives import Objective, encode
 from ..optimize.settings import OBJECTIVES
 from ..plot.curves import SIZE_NAMES, cost_label, plot_series
 from ..tree import labels_of, tree_of
-from .splits import averaged, latex
 
 FREE = "free clustering"
 
 _INTEGERS = ["leaves", "depth", "parameters"]
-_COLUMNS = [
-    "name",
-    "method",
-    "cost_increase",
-    "cost_increase_new",
-    *_INTEGERS,
-    "features_per_test",
-    "WAD",
-    "WAES",
-    "NMI",
-    "ARI",
-    "seconds",
-]
+_COLUMNS = ["name", "method", "cost_increase", "cost_increase_new", *_INTEGERS]
+_COLUMNS += ["features_per_test", "WAD", "WAES", "NMI", "ARI", "seconds"]
 _FIGURES = ("cost_increase", "cost_increase_new", "parameters", "WAES", "NMI", "ARI")
 # Headings of the printed table.
 _HEADINGS = {
@@ -55,6 +43,10 @@ _HEADINGS_OF_LABELS = {
     "cost_increase": "rows with another label, %",
     "cost_increase_new": "held-out rows with another label, %",
 }
+# Measures of quality, of which `to_latex` prints the best one in bold, and whether more is better.
+_QUALITY = {"cost_increase": False, "cost_increase_new": False, "NMI": True, "ARI": True}
+_ESCAPED = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}"})
+_ESCAPED |= str.maketrans({"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"})
 FORMAT = {"float_format": "{:.2f}".format, "na_rep": "-"}
 
 
@@ -159,7 +151,7 @@ class Comparison:
     def from_splits(cls, found):
         """Average the comparisons of several splits, which have the same rows."""
         notes = tuple(dict.fromkeys(note for each in found for note in each.notes))
-        return cls(averaged([each.table for each in found]), found[0].models, notes, tuple(found))
+        return cls(_averaged([each.table for each in found]), found[0].models, notes, tuple(found))
 
     @property
     def series(self):
@@ -253,7 +245,7 @@ class Comparison:
             columns = [name for name in columns if self.table[name].notna().any()]
         tables = [each.table for each in self.splits] or [self.table]
         limits = {name: _limit(model) for name, model in self._estimators.items()}
-        return latex(tables, self.table, list(columns), self._headings, limits | {FREE: -1})
+        return _latex(tables, self.table, list(columns), self._headings, limits | {FREE: -1})
 
     @property
     def _estimators(self):
@@ -412,3 +404,81 @@ def free_record(model, y, sample_weight, seconds):
     if y is not None:
         record |= _agreement(model.free_labels_, y, sample_weight)
     return record
+
+
+# ------------------------------------------------------------------repeats over splits
+
+
+def _averaged(tables):
+    """Return means over tables, and standard errors of the means in columns "..._se": DataFrame.
+
+    Of each measure, only the splits that have it count.
+    """
+    numbers = pd.concat([table.drop(columns="method").astype(float) for table in tables])
+    groups = numbers.groupby(level=0, sort=False)
+    errors = groups.std(ddof=1) / np.sqrt(groups.count())
+    both = groups.mean().join(errors.add_suffix("_se"))
+    both.insert(0, "method", tables[0]["method"].reindex(both.index))
+    order = [name + end for name in numbers for end in ("", "_se")]
+    return both[["method", *order]].rename_axis(None)
+
+
+def _latex(tables, rows, columns, headings, limits):
+    """Return a table in LaTeX; see :meth:`Comparison.to_latex`.
+
+    Parameters
+    ----------
+    tables : list of DataFrame, one per split
+    rows : DataFrame, means and standard errors
+    columns : list of str
+    headings : dict of str by column
+    limits : dict of float by row, limits on the number of parameters; NaN if there is none
+    """
+    limits = pd.Series(limits, dtype=float).reindex(rows.index)
+    blocks = []
+    for limit in sorted(limits.unique(), key=lambda limit: np.nan_to_num(limit, nan=np.inf)):
+        names = rows.index[limits.isna() if np.isnan(limit) else limits == limit]
+        own = [table.reindex(names)[columns].astype(float) for table in tables]
+        is_best = {column: _best([table[column] for table in own], column) for column in columns}
+        lines = []
+        for name in names:
+            cells = [_cell(rows, name, column, name in is_best[column]) for column in columns]
+            lines.append(f"{' & '.join([name.translate(_ESCAPED), *cells])} \\\\")
+        blocks.append("\n".join(lines))
+    head = " & ".join(["", *(headings.get(c, c).translate(_ESCAPED) for c in columns)])
+    body = "\n\\midrule\n".join(blocks)
+    start = f"\\begin{{tabular}}{{l{'r' * len(columns)}}}\n\\toprule\n{head} \\\\\n\\midrule\n"
+    return f"{start}{body}\n\\bottomrule\n\\end{{tabular}}"
+
+
+def _best(values, column):
+    """Return the names of the best mean, and of those that cannot be distinguished from it.
+
+    `values` is a list of Series by name, one per split. A mean is distinguished if it is worse than
+    the best one by more than a standard error of the mean of the differences within splits. Of a
+    single split, values that are printed alike are equal. What is better than a mean that is not
+    distinguished is not, either.
+    """
+    if column not in _QUALITY:
+        return set()
+    values = pd.concat(values, axis=1) * (1 if _QUALITY[column] else -1)
+    means = values.mean(axis=1)
+    if means.isna().all() or len(means) == 1:
+        return set()
+    difference = values.loc[means.idxmax()] - values
+    n = difference.notna().sum(axis=1)
+    error = difference.std(axis=1, ddof=1).where(n > 1, 0.0) / np.sqrt(n)
+    is_close = difference.mean(axis=1) <= np.maximum(error, 0.005)
+    return set(means.index[means >= means[is_close].min()])
+
+
+def _cell(rows, name, column, is_best):
+    """Return a mean and its standard error in LaTeX; "--" if there is none."""
+    mean, error = rows.at[name, column], rows.get(f"{column}_se", {}).get(name, np.nan)
+    if pd.isna(mean):
+        return "--"
+    is_whole = column not in _QUALITY and bool((rows[column].dropna() % 1 == 0).all())
+    digits = 0 if is_whole else 2
+    text = f"{round(float(mean), digits) + 0.0:.{digits}f}"  # no negative zero
+    text = f"\\mathbf{{{text}}}" if is_best else text
+    return f"${text}$" if pd.isna(error) or is_whole else f"${text} \\pm {error:.2f}$"

@@ -14,9 +14,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from .._utils.frames import display_name
 from .._utils.matrices import as_array, check_rows
 from .._utils.warnings import listed
-from ..columns.cells import with_cells
 from ..columns.names import Indicator, levels_text, printable, printable_names
-from ..columns.view import RawView, named, numbers_of, one_row
+from ..columns.view import RawView, named, numbers_of, one_row, with_cells
 from ..export.format import change_text, value_text
 from ..problem.levels import columns_with_prefix
 from ..report import MOST_DECIMALS, cluster_names, cluster_numbers, n_decimals, position_of
@@ -295,17 +294,19 @@ def _rounded(asked, tree, k, limits, found, reached):
     found, reached
         Those of the first rounded values that lead to the cluster, or the given ones.
     """
-    kept = limits.is_category | limits.is_integer | limits.is_date
-    most = (1 + limits.slack) * sum(
-        limits.cost(j, found[j]) for j in found if not limits.has_unit[j]
-    )
+    free = [j for j in found if limits.decimals(j) is None]
+    slack = _NO_SLACK if limits.known is None else _SLACK
+    most = (1 + slack) * sum(limits.cost(j, found[j]) for j in free)
+    kept = limits.is_category | limits.is_integer
     for n_more in _MORE_DECIMALS:
         for is_beyond in (False, True):
             values = {
-                j: value if kept[j] else limits.rounded(j, value, n_more, is_beyond=is_beyond)
+                j: value
+                if kept[j] or value_text(limits.names[j], value)
+                else limits.rounded(j, value, n_more, is_beyond=is_beyond)
                 for j, value in found.items()
             }
-            cost = sum(limits.cost(j, values[j]) for j in found if not limits.has_unit[j])
+            cost = sum(limits.cost(j, values[j]) for j in free)
             leaf = reached if values == found else asked.leaf_of(values)
             if cost <= most and tree.leaf_label[leaf] == k:
                 return {j: x for j, x in values.items() if x != limits.values[j]}, leaf
@@ -372,11 +373,9 @@ class Limits:
     is_integer : bool array of shape (n_features,), features that change by integers
     groups : list of (list of int, bool)
         Features of each column of categories, and whether one of them must be 1.
-    decimals : int array of shape (n_features,)
-        Number of decimals of the values of each feature, if `has_unit`.
-    has_unit : bool array of shape (n_features,), whether all known values have few decimals
-    slack : float, largest increase of the cost by rounding features without a unit, as a share
-    is_date : bool array of shape (n_features,), dates and times of day
+    names : sequence of str
+    known : float array of shape (2, n_features), or None
+        The smallest and the largest fitted value of each feature.
     reason : str, the end of the error message if no change is possible
     """
 
@@ -386,11 +385,9 @@ class Limits:
     scales: np.ndarray
     is_integer: np.ndarray
     groups: list
-    decimals: np.ndarray
-    has_unit: np.ndarray
-    slack: float
-    is_date: np.ndarray
-    reason: str = ""
+    names: Any
+    known: np.ndarray | None
+    reason: str
 
     @classmethod
     def from_model(cls, asked, names, fixed, bounds, scales):
@@ -405,7 +402,8 @@ class Limits:
         low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
         if isinstance(bounds, str) and bounds != "observed":
             raise ValueError(f'bounds must be "observed", a dict or None, got {bounds!r}.')
-        observed = None if bounds is None else getattr(asked.model, "_column_range", None)
+        known = getattr(asked.model, "_column_range", None)
+        observed = None if bounds is None else known
         if observed is not None:
             low, high = np.minimum(observed[0], values), np.maximum(observed[1], values)
         given = {} if bounds is None or isinstance(bounds, str) else bounds
@@ -424,13 +422,18 @@ class Limits:
         reason = " with these features fixed and within these bounds" if fixed or given else ""
         if observed is not None and not reason:
             reason = " within the observed range of each column; bounds=None removes these limits"
-        known = getattr(asked.model, "_column_range", None)
-        decimals, has_unit = _decimals(known, values)
-        slack = _SLACK if known is not None else _NO_SLACK
-        is_date = np.array([bool(getattr(getattr(n, "reader", None), "steps", ())) for n in names])
-        more = is_date, reason
         is_integer = _integers(asked, values)
-        return cls(values, low, high, scales, is_integer, groups, decimals, has_unit, slack, *more)
+        return cls(values, low, high, scales, is_integer, groups, names, known, reason)
+
+    def decimals(self, j):
+        """Return the number of decimals of a feature; None if it is continuous, or not known.
+
+        It is that of the given row and of the smallest and largest fitted values.
+        """
+        if self.known is None:
+            return None
+        n = max(n_decimals(x) for x in (*self.known[:, j], self.values[j]))
+        return n if n <= MOST_DECIMALS else None
 
     def rounded(self, j, value, n_more, *, is_beyond):
         """Return a new value of feature j with its number of decimals.
@@ -444,8 +447,8 @@ class Limits:
         is_beyond : bool
             Whether to round away from the value of the given row, instead of to the nearest number.
         """
-        decimals = int(self.decimals[j])
-        if not self.has_unit[j]:
+        decimals = self.decimals(j)
+        if decimals is None:
             step = abs(value - self.values[j]) or self.scales[j]
             decimals = n_more - math.floor(math.log10(max(_SLACK * step, sys.float_info.min)))
         direction = math.copysign(1.0, value - self.values[j])
@@ -481,19 +484,6 @@ def _is_fixed(name, value):
         return True
     reader = getattr(name, "reader", None)
     return reader is not None and not reader.has_cells
-
-
-def _decimals(observed, values):
-    """Return the number of decimals of the columns, and whether they have few decimals.
-
-    They are those of the given row and of the smallest and largest fitted values, if these are
-    known.
-    """
-    decimals, has_unit = np.zeros(len(values), dtype=int), np.zeros(len(values), dtype=bool)
-    for j in range(len(values) if observed is not None else 0):
-        decimals[j] = max(n_decimals(x) for x in (*observed[:, j], values[j]))
-        has_unit[j] = decimals[j] <= MOST_DECIMALS
-    return decimals, has_unit
 
 
 def _integers(asked, values):

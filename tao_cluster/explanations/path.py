@@ -4,13 +4,13 @@ import html
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cache, cached_property
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from ..columns.names import levels_of, levels_text, set_text
+from ..columns.names import by_column, level_features, levels_text, set_text
 from ..columns.view import shown, some_rows
 from ..export.format import (
     comparison_text,
@@ -26,17 +26,8 @@ from ..export.format import (
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import decision_paths
 from ..plot.explained import plot_decision_path, plot_image_path
-from ..report import (
-    cluster_names,
-    cluster_numbers,
-    decimals_of_columns,
-    density_at,
-    intervals,
-    known_of_test,
-    terms_at,
-)
-from ..tree import tree_of
-from ..tree.conditions import Bound, level_sets
+from ..report import report
+from ..tree.conditions import Bound
 
 _PRECISION = 3
 MAX_TERMS = 8  # number of terms that a line of text shows
@@ -95,91 +86,48 @@ def explain(model, x, feature_names=None, *, scaled=False):
     1.0
     """
     model, names = shown(model, feature_names, x)
-    tree, table = tree_of(model), some_rows(model, x, feature_names)
-    spreads = getattr(model, "split_stds_", None)
-    terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
-    levels = levels_of(model, names)
-    facts = _Facts(names, levels, level_sets(tree, levels))
-    labels = list(zip(cluster_numbers(model), cluster_names(model), strict=True))
-    decimals = decimals_of_columns(model, tree)
-    limits = intervals(tree, getattr(model, "split_sides_", None), decimals)
-    densities = getattr(model, "split_densities_", None)
-    known = cache(
-        lambda node: (
-            known_of_test(terms(node), limits[node], decimals)
-            | {"density": density_at(densities, node)}
-        )
-    )
-    paths = decision_paths(model, table)
-    found = [
-        _explanation(tree, path, terms, facts, labels, known, row if len(paths) > 1 else None)
-        for row, path in enumerate(paths)
+    table = some_rows(model, x, feature_names)
+    nodes = report(model, feature_names=names, scaled=scaled)["nodes"]
+    columns = by_column(level_features(model, names))
+    found = []
+    for row, path in enumerate(decision_paths(model, table)):
+        known = path.values, names, columns
+        tests = tuple(_test(nodes[i], total, *known) for i, total in path.totals.items())
+        leaf = nodes[path.leaf]
+        found.append(Explanation(tests, path.leaf, leaf["cluster"], leaf["name"], path.values, row))
+    if len(found) > 1:
+        return Explanations(found)
+    return replace(found[0], row=None)
+
+
+def _test(node, total, values, names, columns):
+    """Return a test of a report for the row `values`, whose weighted sum is `total`: PathTest."""
+    terms = [
+        Contribution(**term, value=float(values[0, term["feature"]])) for term in node["terms"]
     ]
-    return found[0] if len(found) == 1 else Explanations(found)
-
-
-def _explanation(tree, path, terms, facts, labels, known, row):
-    tests = tuple(_test(tree, node, path, terms(node), facts, known(node)) for node in path.totals)
-    return Explanation(tests, path.leaf, *labels[tree.leaf_label[path.leaf]], path.values, row)
-
-
-def _test(tree, node, path, terms, facts, known):
-    terms = [Contribution(**term, value=float(path.values[0, term["feature"]])) for term in terms]
     terms.sort(key=lambda term: -abs(term.product))  # a stable sort: ties stay sorted by effect
-    total, threshold = path.totals[node], float(tree.threshold[node])
-    fact = facts.text(node, path.values, is_left=total <= threshold)
-    return PathTest(node, tuple(terms), total, threshold, **known, fact=fact)
+    known = node["threshold"], node["between"], node["decimals"]
+    fact = _fact(node, values, names, columns, is_left=total <= node["threshold"])
+    return PathTest(node["id"], tuple(terms), total, *known, fact, node["density"])
 
 
-@dataclass(frozen=True, eq=False)
-class _Facts:
-    """The texts of the outcomes of tests on the levels of a categorical column.
+def _fact(node, values, names, columns, *, is_left):
+    """Return the outcome of a test for a row, such as "plan is free, not in {gold, silver}".
 
-    Parameters
-    ----------
-    names : sequence of str, names of the features
-    levels : dict of LevelFeature, by feature
-    sets : dict of LevelSet, by node
-        The levels that go left.
+    It is None if the test is not about levels, or if the row does not have at most one level. The
+    levels are those of :func:`.by_column`.
     """
-
-    names: Sequence
-    levels: dict
-    sets: dict
-
-    def text(self, node, values, *, is_left):
-        """Return the outcome of a test for a row, such as "plan is free, not in {gold, silver}".
-
-        It is None if the test is not about levels, or if the row does not have at most one level.
-        """
-        if node not in self.sets:
-            return None
-        allowed = self.sets[node] if is_left else ~self.sets[node]
-        own, is_encoded = self._own_level(allowed.variable, values)
-        if not is_encoded:
-            return None
-        listed = [self.names[j] for j in allowed.features]
-        if len(listed) == 1 or own is None:
-            return levels_text(allowed.variable, listed, is_listed=allowed.is_listed)
-        return f"{self.names[own]}, {set_text(listed, is_listed=allowed.is_listed)}"
-
-    def _own_level(self, variable, values):
-        """Return the feature of the level that a row has, and whether it has at most one level.
-
-        The feature is None if the row has none of the levels of the categorical column `variable`.
-        """
-        own = [j for j in self._features[variable] if values[0, j] != 0]
-        if not own:
-            return None, True
-        return own[0], len(own) == 1 and values[0, own[0]] == self.levels[own[0]].one
-
-    @cached_property
-    def _features(self):
-        """The features of each categorical column: dict of list of int."""
-        found = {}
-        for j, level in self.levels.items():
-            found.setdefault(level.variable, []).append(j)
-        return found
+    levels = node["levels"]
+    if levels is None:
+        return None
+    known = columns[levels["column"]]
+    own = [j for j in known if values[0, j] != 0]
+    if len(own) > 1 or any(values[0, j] != known[j] for j in own):
+        return None
+    is_listed = levels["is_left"] == is_left
+    if len(levels["names"]) == 1 or not own:
+        return levels_text(levels["column"], levels["names"], is_listed=is_listed)
+    return f"{names[own[0]]}, {set_text(levels['names'], is_listed=is_listed)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -309,7 +257,10 @@ class PathTest:
         if self.fact is not None:
             return self.fact
         if len(self.contributions) == 1:
-            return self._of_one_feature()
+            (term,) = self.contributions
+            limit = self.bound, _PRECISION, self.between, self.decimals
+            compared = comparison_text(term.name, term.value, *limit)
+            return f"{tested_name(term.name)} = {compared}"
         return f"sum = {self._written[1]}"
 
     @property
@@ -328,13 +279,6 @@ class PathTest:
         return f"{terms}{' = ' if terms else ''}{compared} -> {self.side}"
 
     __repr__ = __str__
-
-    def _of_one_feature(self):
-        """Return a test of one feature as text, such as "a = 3 > 2"."""
-        (term,) = self.contributions
-        limit = self.bound, _PRECISION, self.between, self.decimals
-        compared = comparison_text(term.name, term.value, *limit)
-        return f"{tested_name(term.name)} = {compared}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -363,22 +307,12 @@ class Explanation:
 
     def to_dict(self):
         """Return plain Python values for JSON, including product, margin and side."""
-        return {
-            "tests": [
-                {
-                    **asdict(test),
-                    "contributions": [
-                        {**asdict(term), "product": term.product} for term in test.contributions
-                    ],
-                    "margin": test.margin,
-                    "side": test.side,
-                }
-                for test in self.tests
-            ],
-            "leaf": self.leaf,
-            "cluster": self.cluster,
-            "name": self.name,
-        }
+        tests = [asdict(test) | {"margin": test.margin, "side": test.side} for test in self.tests]
+        for written, test in zip(tests, self.tests, strict=True):
+            for term, own in zip(written["contributions"], test.contributions, strict=True):
+                term["product"] = own.product
+            written["contributions"] = [*written["contributions"]]
+        return {"tests": tests, "leaf": self.leaf, "cluster": self.cluster, "name": self.name}
 
     def to_frame(self):
         """Return a pandas DataFrame with one line per test; see :meth:`Explanations.to_frame`."""

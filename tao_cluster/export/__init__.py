@@ -1,17 +1,14 @@
 """Exports of trees: text, rules, SQL, Graphviz, ONNX, tables and plain Python values.
 
-Each export is one file. It is built on :func:`tao_cluster.report.report` or on
-:mod:`tao_cluster.tree.conditions`, and formats numbers with `format.py`.
-docs/join/architecture.md lists what a new export needs.
+Each export is built on :func:`tao_cluster.report.report` or on :mod:`tao_cluster.tree.conditions`,
+and formats numbers with `format.py`. docs/join/contributing.md lists what a new export needs.
 """
 
-from .dataframe import from_dict, to_dataframe, to_dict
-from .dot import to_dot
 from .format import Indicator
 from .onnx import to_onnx
 from .query import to_query
 from .sql import to_sql
-from .text import to_rules, to_text
+from .text import from_dict, to_dataframe, to_dict, to_dot, to_rules, to_text
 
 __all__ = [
     "Indicator",

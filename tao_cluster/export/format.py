@@ -150,19 +150,31 @@ def bounds_text(nodes, sides, precision, max_terms=None):
         As for :func:`terms_text`. The bound of a feature gets up to three more digits if these
         make it exact.
     """
-    if len(nodes[0]["terms"]) == 1:
-        total = tested_name(nodes[0]["terms"][0]["name"])
-        bounds = shown_bounds(nodes, [*map(bound_of, nodes, sides)], precision)
-    else:
-        weights, limits = sum_texts(nodes, precision)
-        total = terms_text(nodes[0]["terms"], precision, max_terms, weights)
-        signs = ["<=" if is_left else ">" for is_left in sides]
-        bounds = sorted(zip(signs, limits, strict=True), reverse=True)
+    total, bounds = compared(nodes, sides, precision, max_terms)
     if len(bounds) == 1:
         ((sign, limit),) = bounds
         return f"{total} {sign} {limit}"
     (below, low), (above, high) = bounds
     return f"{low} {below.replace('>', '<')} {total} {above} {high}"
+
+
+def compared(nodes, sides, precision, max_terms=None):
+    """Return the text of a feature or a weighted sum, and the signs and texts of its bounds: list.
+
+    A lower bound is first. The parameters are those of :func:`bounds_text`.
+    """
+    terms = nodes[0]["terms"]
+    if len(terms) == 1:
+        name, bounds = terms[0]["name"], [*map(bound_of, nodes, sides)]
+        shown = [
+            _shown_bound(name, bound, precision, node["between"], node["decimals"])
+            for node, bound in zip(nodes, bounds, strict=True)
+        ]
+        return tested_name(name), shown[::-1] if bounds[0].is_upper else shown
+    weights, limits = sum_texts(nodes, precision)
+    signs = ["<=" if is_left else ">" for is_left in sides]
+    bounds = sorted(zip(signs, limits, strict=True), reverse=True)
+    return terms_text(terms, precision, max_terms, weights), bounds
 
 
 def condition_parts(node, precision, *, is_left=True):
@@ -172,13 +184,9 @@ def condition_parts(node, precision, *, is_left=True):
     minus sign instead of a hyphen. The parameters are those of :func:`condition_text`.
     """
     levels = node["levels"]
-    text = typeset(condition_text(node, precision, is_left=is_left))
-    if levels is not None:
-        column = printable(levels["column"])
-        return column, text.removeprefix(f"{column} ")
-    column = tested_name(node["terms"][0]["name"])
-    comparison = text.removeprefix(f"{column} ")
-    return column, minus_signs(comparison)
+    column = printable(levels["column"]) if levels else tested_name(node["terms"][0]["name"])
+    text = typeset(condition_text(node, precision, is_left=is_left)).removeprefix(f"{column} ")
+    return column, text if levels else minus_signs(text)
 
 
 def minus_signs(text):
@@ -241,24 +249,6 @@ def edge_signs(node):
         return "yes", "no"
     left, right = (bound_of(node, is_left) for is_left in (True, False))
     return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
-
-
-def shown_bounds(nodes, bounds, precision):
-    """Return the signs and the texts of the values of one or two bounds, a lower bound first.
-
-    Parameters
-    ----------
-    nodes, precision
-        As for :func:`bounds_text`.
-    bounds : list of Bound
-        The bound of the feature at each node.
-    """
-    name = nodes[0]["terms"][0]["name"]
-    shown = [
-        _shown_bound(name, bound, precision, node["between"], node["decimals"])
-        for node, bound in zip(nodes, bounds, strict=True)
-    ]
-    return shown[::-1] if bounds[0].is_upper else shown
 
 
 def _shown_bound(name, bound, precision, between, decimals):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from ..columns.dates import PARTS_OF_PANDAS, Date, first_second
-from ..columns.names import Indicator, Numeric, levels_of
+from ..columns.names import Indicator, Numeric, level_features
 from ..columns.readers import Level, Number
 from ..columns.view import named
 from ..report import cluster_values
@@ -67,7 +67,7 @@ def to_query(model, feature_names=None, *, names=True):
     check_options("to_query", names=names)
     model, columns = named(model, feature_names)
     tree, keys = tree_of(model).prune(), cluster_values(model, names=names)
-    levels, write, rules = levels_of(model, columns), _Writer(columns).condition, {}
+    levels, write, rules = level_features(model, columns), _Writer(columns).condition, {}
     for leaf, held in premises_of(tree, levels, write, are_joined=False).items():
         rule = " and ".join(held) or "index == index"
         rules.setdefault(int(tree.leaf_label[leaf]), []).append(rule)
@@ -144,9 +144,7 @@ class _Writer:
         """Return the condition that a row has one of some levels of a column, or none of them."""
         if not names:
             return "index != index"
-        values, is_rest = union_of_levels(names)
-        has_missing = any(name.has_missing for name in names) == is_listed
-        is_rest = is_rest == is_listed
+        values, is_rest, has_missing = union_of_levels(names, is_listed)
         reader, cell = names[0].reader, self._cell(names[0])
         listed = [*values]
         if isinstance(reader, Level) and has_missing != is_rest:

@@ -9,7 +9,7 @@ from numbers import Number
 import numpy as np
 from sqlglot import exp
 
-from ..columns.names import Indicator, Numbered, Numeric, levels_of
+from ..columns.names import Indicator, Numbered, Numeric, level_features
 from ..columns.readers import Level
 from ..columns.view import named
 from ..report import cluster_values, intervals
@@ -17,16 +17,21 @@ from ..tree import tree_of
 from ..tree.conditions import Condition, LevelSet
 from .digits import without_rounding
 from .format import check_options
-from .sql_cells import date_test, may_have_strings, missing, missing_code, number_of, number_or_null
-from .sql_dialects import (
+from .sql_cells import (
     as_double,
     checked_dialect,
+    date_test,
     exact_text,
     family,
     float_literal,
     identifier,
     int_literal,
     literal,
+    may_have_strings,
+    missing,
+    missing_code,
+    number_of,
+    number_or_null,
     sql_text,
     string_literal,
 )
@@ -124,7 +129,7 @@ def to_sql(tree, columns=None, *, table=None, dialect="sqlite", names=True):
     _check_unique(columns, tree.used_features)
     name = None if table is None else identifier(table)
     write = _Writer(columns, name, dialect, {}, _intervals(model)).condition
-    rules = premises_of(tree, levels_of(model, columns), write, are_joined=False)
+    rules = premises_of(tree, level_features(model, columns), write, are_joined=False)
     lines = (
         f"  WHEN {' AND '.join(rule)} THEN {values[tree.leaf_label[leaf]]}"
         for leaf, rule in rules.items()
@@ -245,7 +250,7 @@ class _Writer:
             return as_double(when, self.dialect)
         if feature not in self.known:
             fill = getattr(name, "fill", None)
-            number = number_of(_reader(name), self.cell(name), self.dialect, fill)
+            number = number_of(getattr(name, "reader", None), self.cell(name), self.dialect, fill)
             self.known[feature] = as_double(number, self.dialect)
         value = self.known[feature].copy()
         return value if weight == 1 else exp.Mul(this=factor, expression=value)
@@ -253,8 +258,8 @@ class _Writer:
     def bound(self, bound):
         """Return the condition on a single number."""
         name = self.names[bound.feature]
-        reader, fill, cell = _reader(name), getattr(name, "fill", None), self.cell(name)
-        has_strings = may_have_strings(reader, self.dialect)
+        reader, fill = (getattr(name, part, None) for part in ("reader", "fill"))
+        cell, has_strings = self.cell(name), may_have_strings(reader, self.dialect)
         test = date_test(reader, cell, bound, self.dialect)
         if test is None:
             value = number_of(reader, cell, self.dialect, fill if has_strings else None)
@@ -286,9 +291,7 @@ class _Writer:
         """
         if not names:
             return _NEVER.copy()
-        values, is_rest = union_of_levels(names)
-        has_missing = any(name.has_missing for name in names) == is_listed
-        is_rest = is_rest == is_listed
+        values, is_rest, has_missing = union_of_levels(names, is_listed)
         reader, cell = names[0].reader, self.cell(names[0])
         if values and all(isinstance(v, Number) and not isinstance(v, bool) for v in values):
             cell = number_or_null(cell, self.dialect)
@@ -323,13 +326,8 @@ class _Writer:
         return found if is_equal else exp.Not(this=found)
 
 
-def _reader(name):
-    """Return the reader of the raw column of a feature, or None."""
-    return getattr(name, "reader", None)
-
-
-def union_of_levels(names):
-    """Return the set of values of a column for which one of some levels is present.
+def union_of_levels(names, is_listed):
+    """Return the set of values of a column for which one of some levels is present, or none.
 
     Returns
     -------
@@ -337,6 +335,8 @@ def union_of_levels(names):
         The values of the set or, if `is_rest`, the values that are not in the set.
     is_rest : bool
         Whether the set consists of all values that are not in `values`.
+    has_missing : bool
+        Whether missing values are in the set.
     """
     listed = [value for name in names if not name.is_rest for value in name.levels]
     rest = next((name for name in names if name.is_rest), None)
@@ -345,4 +345,5 @@ def union_of_levels(names):
     if isinstance(names[0].reader, Level):  # it reads both encodings of accents as one level
         texts = [unicodedata.normalize("NFD", value) for value in listed if isinstance(value, str)]
         listed = [*dict.fromkeys([*listed, *texts])]
-    return listed, rest is not None
+    has_missing = any(name.has_missing for name in names)
+    return listed, (rest is not None) == is_listed, has_missing == is_listed

@@ -21,19 +21,10 @@ from .packing import packed
 __all__ = ["Page", "to_frame", "to_html"]
 
 # The scripts run in this order and share one scope.
-_SCRIPTS: tuple[str, ...] = ("data", "arithmetic", "state", "layout", "elements", "glyphs")
-_SCRIPTS += (
-    "forms",
-    "drawing",
-    "viewport",
-    "paper",
-    "charts",
-    "details",
-    "trace",
-    "table",
-    "typing",
+_SCRIPTS = (
+    *("data", "arithmetic", "state", "layout", "elements", "glyphs", "forms", "drawing"),
+    *("viewport", "paper", "charts", "details", "trace", "table", "typing", "keys", "main"),
 )
-_SCRIPTS += ("keys", "main")
 _MEANS = {
     "image": "Leaves show the mean of their rows; tests show it in pale grey below the weights.",
     "words": "Leaves show the words of largest mean.",

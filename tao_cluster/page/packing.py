@@ -1,10 +1,13 @@
-"""The compact data of a page: trees, pictures of their nodes, and some rows."""
+"""The compact data of a page: trees, pictures of their nodes, and samples of the rows."""
+
+import base64
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._utils.matrices import ranges, spaced_rows
-from ..columns.names import Abbreviation, levels_of, printable
+from .._utils.matrices import as_array, ranges, spaced_rows
+from ..columns.names import Abbreviation, by_column, level_features, printable
 from ..export.digits import threshold_text
 from ..export.format import (
     condition_parts,
@@ -13,16 +16,20 @@ from ..export.format import (
     edge_signs,
     factor_name,
     typeset,
+    value_text,
 )
 from ..inspection.palette import SIGNED_STOPS, cluster_color, hex_color, readable, text_color
 from ..inspection.rows import picture_kind
-from .samples import bytes_text, samples
 
 _MOST_AT_LEAF = 12  # maximum number of words or bars shown per leaf
 # Rows whose decision path the page can show: from _LEAST_ROWS to _MOST_ROWS evenly spaced rows, as
 # many as fit into about _ROW_CHARACTERS characters, and the first row of each leaf.
 _MOST_ROWS, _LEAST_ROWS = 1000, 20
 _ROW_CHARACTERS = 130_000
+# Each test has a sample of at most _MOST_SAMPLED rows. All samples of a page together take about
+# _CHARACTERS characters, but each has up to _LEAST_ROWS rows however many tests there are.
+_MOST_SAMPLED, _CHARACTERS = 300, 240_000
+_BYTES = 10  # of a sampled row: two numbers and a cluster
 _NARROW = 200  # a page includes all features if there are at most this many
 _LEVELS = 256  # number of distinct values that one byte can represent
 _SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")
@@ -57,9 +64,9 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
     tops = [{} if one is None else _tops(kind, one, names) for one in rows]
     carried = _carried(kind, trees, tops, len(names))
     place = {feature: here for here, feature in enumerate(carried.tolist())}
-    columns = _columns(trees[0], names, place)
-    features = {one["name"]: one["features"] for one in columns}
-    drawn = samples(reports, rows, features)
+    levels = {j: level for j, level in level_features(trees[0], names).items() if j in place}
+    columns = by_column(levels)
+    drawn = samples(reports, rows, {name: [*features] for name, features in columns.items()})
     models = [_model(*parts, place) for parts in zip(reports, rows, tops, drawn, strict=True)]
     shown = [factor_name(names[j]) for j in carried]
     abbreviation = Abbreviation.from_names(shown)
@@ -72,33 +79,20 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
         "features": None if is_all else carried.tolist(),
         "names": shown,
         "abbreviation": {"prefix": abbreviation.prefix, "note": abbreviation.note},
-        "categories": [_category(one, names, place) for one in columns],
+        "categories": [
+            {
+                "name": printable(name),
+                "features": [place[j] for j in features],
+                "levels": [names[j].level for j in features],
+                "ones": [*features.values()],
+            }
+            for name, features in columns.items()
+        ],
         "image_shape": None if image_shape is None else [int(side) for side in image_shape],
         "limits": None if first is None or kind != "image" else list(first.limits),
         "colors": SIGNED_STOPS,
         "classes": [] if first is None else first.class_names,
         "rows": None if first is None else _rows(rows, carried),
-    }
-
-
-def _columns(tree, names, place):
-    """Return the categorical columns: name, features, and value of each feature at its level."""
-    columns = {}
-    for j, level in levels_of(tree, names).items():
-        if j in place:
-            column = columns.setdefault(level.variable, {"features": [], "ones": []})
-            column["features"].append(j)
-            column["ones"].append(level.one)
-    return [{"name": name} | column for name, column in columns.items()]
-
-
-def _category(column, names, place):
-    """Return a categorical column with printable names and the numbering of the page."""
-    return {
-        "name": printable(column["name"]),
-        "features": [place[j] for j in column["features"]],
-        "levels": [names[j].level for j in column["features"]],
-        "ones": column["ones"],
     }
 
 
@@ -149,8 +143,15 @@ def _node(node, place, rows, tops):
 
 def _test(node, place):
     """Return a test: its terms as lists, in the order of decreasing effect, and its text."""
-    terms = node["terms"]
+    terms, place_of_cut, written, cut = node["terms"], cut_text(node), None, None
     spreads = [term["spread"] for term in terms]
+    if place_of_cut is not None:
+        share = f"{100 * node['density']:.0f} % as dense there as at the lower peak beside it"
+        cut = f"The cut lies {place_of_cut}: the rows are {share}."
+    if node["levels"] is not None or len(terms) == 1:  # conditions of both sides
+        left, right = (condition_parts(node, 3, is_left=side) for side in (True, False))
+        written = {"left": " ".join(left), "right": " ".join(right), "lines": list(left)}
+        written["signs"] = edge_signs(node)
     return {
         "children": node["children"],
         "threshold": node["threshold"],
@@ -158,31 +159,9 @@ def _test(node, place):
         "features": [place[term["feature"]] for term in terms],
         "weights": bytes_text(np.array([term["weight"] for term in terms], "<f8")),
         "spreads": None if None in spreads else _shorts(spreads),
-        "test": _written_test(node),
-        "cut": _cut(node),
+        "test": written,
+        "cut": cut,
     }
-
-
-def _cut(node):
-    """Return a sentence about the density of the rows at a test; None if it is unknown."""
-    place = cut_text(node)
-    if place is None:
-        return None
-    share = f"{100 * node['density']:.0f} % as dense there as at the lower peak beside it"
-    return f"The cut lies {place}: the rows are {share}."
-
-
-def _written_test(node):
-    """Return the texts of a test of one feature or of levels; None for other weighted sums.
-
-    The keys are `left` and `right` (conditions to go left and right), `lines` (the condition to go
-    left, as two lines) and `signs` (labels of the edges).
-    """
-    if node["levels"] is None and len(node["terms"]) != 1:
-        return None
-    left, right = (condition_parts(node, 3, is_left=side) for side in (True, False))
-    texts = {"left": " ".join(left), "right": " ".join(right)}
-    return texts | {"lines": list(left), "signs": edge_signs(node)}
 
 
 def _short(value):
@@ -277,3 +256,151 @@ def _values(X):
         used = np.flatnonzero(row)
         values.append([used.tolist(), bytes_text(row[used].astype("<f8"))])
     return {"values": values}
+
+
+# ---------------------------------------------------------------- samples of the rows at tests
+
+
+class _Order(NamedTuple):
+    """The rows of a tree in the order of its leaves, so that those of a node are consecutive.
+
+    Parameters
+    ----------
+    rows : int array of shape (n,)
+        Row numbers, from the leftmost leaf to the rightmost one.
+    passed : float array of shape (n + 1,)
+        Sum of the weights of the first rows.
+    starts, ends : int arrays of shape (n_nodes,)
+        Position of the first row of each node, and of the first row behind it.
+    """
+
+    rows: np.ndarray
+    passed: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+    @classmethod
+    def from_rows(cls, rows):
+        """Sort the rows with a positive weight."""
+        tree, n = rows.tree, len(rows.leaf_of_row)
+        weight = np.ones(n) if rows.weight is None else rows.weight
+        used = np.flatnonzero(weight > 0)
+        counts = tree.node_counts(rows.leaf_of_row[used]).astype(np.intp)
+        starts = np.zeros_like(counts)
+        for node in tree.decision_nodes:  # a parent comes before its children
+            left, right = tree.children_left[node], tree.children_right[node]
+            starts[left], starts[right] = starts[node], starts[node] + counts[left]
+        order = used[np.argsort(starts[rows.leaf_of_row[used]], kind="stable")]
+        return cls(order, np.append(0.0, np.cumsum(weight[order])), starts, starts + counts)
+
+    def sample(self, node, most):
+        """Return positions in `rows` of at most `most` rows of a node: sorted int array.
+
+        They are evenly spaced in the order of the leaves, by weight. A heavy row can occur more
+        than once. Without weights, a node with at most `most` rows has all of them.
+        """
+        start, end = self.starts[node], self.ends[node]
+        n = min(most, end - start)
+        low, high = self.passed[[start, end]]
+        middles = low + (high - low) * (np.arange(n) + 0.5) / max(n, 1)
+        found = np.searchsorted(self.passed, middles, side="right") - 1
+        return np.clip(found, start, max(start, end - 1))
+
+
+def samples(reports, rows, columns):
+    """Return a sample of the rows at each test of each tree.
+
+    Parameters
+    ----------
+    reports : list of dict
+        Results of :func:`tao_cluster.report.report`.
+    rows : list of Rows or None
+        One entry per tree.
+    columns : dict of list of int
+        Features of the levels of each categorical column, by its name.
+
+    Returns
+    -------
+    list of dict
+        For each tree, the samples by node as dicts with these keys:
+
+        - `kind`: "levels" for a test on a categorical column, "scatter" for a test of two
+          features, "histogram" for other tests.
+        - `n`: the number of rows at the node.
+        - `n_left`: how many rows of the sample go left. They come first.
+        - `clusters`: the cluster of each row, as base64 text of 16-bit numbers.
+        - `axes`: for each compared number, a dict with the smallest value as `low`, the values
+          minus `low` as base64 text of 32-bit numbers, and the `ends` of the axis as text, if they
+          are dates. For levels, the values are positions in `columns`, and -1 for other levels.
+        - `left`: for levels, the positions in `columns` of the levels that go left.
+    """
+    n_tests = sum(not node["is_leaf"] for facts in reports for node in facts["nodes"])
+    most = int(
+        np.clip(_CHARACTERS / (max(n_tests, 1) * _BYTES * 4 / 3), _LEAST_ROWS, _MOST_SAMPLED)
+    )
+    found = []
+    for facts, one in zip(reports, rows, strict=True):
+        order = None if one is None else _Order.from_rows(one)
+        tests = [node for node in facts["nodes"] if order is not None and not node["is_leaf"]]
+        drawn = {node["id"]: _at_test(node, one, order, columns, most) for node in tests}
+        found.append({node: sample for node, sample in drawn.items() if sample is not None})
+    return found
+
+
+def _at_test(node, rows, order, columns, most):
+    """Return the sample of a test; None without rows, or if its values exceed 32-bit numbers."""
+    start, end = order.starts[node["id"]], order.ends[node["id"]]
+    if start == end:
+        return None
+    places = order.sample(node["id"], most)
+    chosen = order.rows[places]
+    kind, names, values, left = _compared(node, rows.X, chosen, columns)
+    axes = [_axis(name, one) for name, one in zip(names, values, strict=True)]
+    if not axes or None in axes:
+        return None
+    return {
+        "kind": kind,
+        "n": int(end - start),
+        "n_left": int(np.sum(places < order.ends[node["children"][0]])),
+        "clusters": bytes_text(rows.tree.leaf_label[rows.leaf_of_row[chosen]].astype("<u2")),
+        "axes": axes,
+    } | ({} if left is None else {"left": left})
+
+
+def _compared(node, X, chosen, columns) -> tuple[str, list, list, Any]:
+    """Return the kind of a sample, names and values per axis, and the levels that go left."""
+
+    def values_of(features):
+        return np.asarray(as_array(X[chosen][:, features]), dtype=np.float64)
+
+    levels, terms = node["levels"], node["terms"]
+    if levels is not None:
+        features = columns.get(levels["column"], [])
+        is_here = values_of(features) != 0
+        codes = np.where(is_here.any(axis=1), is_here.argmax(axis=1), -1.0)
+        listed, is_left = set(levels["features"]), levels["is_left"]
+        left = [i for i, j in enumerate(features) if (j in listed) == is_left]
+        return "levels", [""], [codes], left if is_left else [-1, *left]
+    values = values_of([term["feature"] for term in terms])
+    names = [term["name"] for term in terms]
+    if len(terms) <= 2:
+        return "scatter" if len(terms) == 2 else "histogram", names, list(values.T), None
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values @ np.array([term["weight"] for term in terms])
+    return "histogram", [""], [total], None
+
+
+def _axis(name, values):
+    """Return the values on an axis as a dict; None if 32-bit numbers cannot hold them."""
+    low, high = float(values.min()), float(values.max())
+    with np.errstate(over="ignore", invalid="ignore"):
+        offsets = (values - low).astype("<f4")
+    if not (np.isfinite(low) and np.isfinite(offsets).all()):
+        return None
+    ends = [value_text(name, value) for value in (low, high)]
+    return {"low": low, "values": bytes_text(offsets)} | ({"ends": ends} if all(ends) else {})
+
+
+def bytes_text(array):
+    """Return the bytes of an array as base64 text, in the byte order of the array."""
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")

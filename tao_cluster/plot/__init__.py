@@ -1,10 +1,9 @@
 """Pictures of trees, paths, histories and regions, drawn with matplotlib."""
 
 from ..inspection.palette import cluster_color
-from .curves import plot_history, plot_path, plot_tradeoff
+from .curves import plot_history, plot_path, plot_regions, plot_tradeoff
 from .decision_tests import plot_test, plot_tests
 from .glyphs import Bars, Glyph, Image, Projection, Words
-from .regions import plot_regions
 from .tree import plot_tree, save_tree
 
 __all__ = [

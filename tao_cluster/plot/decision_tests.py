@@ -1,8 +1,5 @@
 """`plot_test` and `plot_tests`: the rows of a node on both sides of its test, by cluster."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
@@ -10,18 +7,13 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from .._utils.matrices import spaced_rows
-from ..columns.names import Abbreviation, Indicator, printable_lines
-from ..columns.view import shown
+from ..columns.names import Indicator, printable_lines
 from ..export.format import tested_name, value_text
 from ..inspection.palette import cluster_color
-from ..inspection.rows import Rows
-from ..report import check_weight, report
-from ..tree import tree_of
 from .boxes import name_lines, text_width, wrap
 from .charts import legend_below, note_above
-from .split_view import SHADE, SplitView, condition_lines, stacks_of
+from .split_view import SHADE, TreeView, condition_lines, stacks_of
 from .style import Target, drawable, drawn_with, font_size, ink, make_drawable, shade
-from .tree import abbreviation_of
 
 _SIZE, _PANEL = (6.4, 3.6), (2.9, 2.4)  # inches: a single picture, one picture of a grid
 _NARROW = 4.5  # inches; narrower grids have their legend below
@@ -89,8 +81,8 @@ def plot_test(
     >>> X = load_iris().data
     >>> ax = plot_test(TAOClustering(3, depth=2, random_state=0).fit(X), 0, X)
     """
-    tests = _Tests.from_data(model, X, sample_weight, feature_names)
-    view = tests.view(_check_node(tests.tree, node))
+    tests = _tests(model, X, sample_weight, feature_names)
+    view = tests.split(_check_node(tests.tree, node))
     target = Target.from_options(**options, ax=ax)
     with drawn_with(target.parameters, ax):
         width, height = target.width or _SIZE[0] * _unit(), target.height or _SIZE[1] * _unit()
@@ -158,14 +150,14 @@ def plot_tests(
     >>> X = load_iris().data
     >>> axes = plot_tests(TAOClustering(3, depth=2, random_state=0).fit(X), X)
     """
-    tests = _Tests.from_data(model, X, sample_weight, feature_names)
+    tests = _tests(model, X, sample_weight, feature_names)
     chosen = tests.tree.decision_nodes.tolist() if nodes is None else list(nodes)
     if not 0 < len(chosen) <= _MOST_TESTS:
         raise ValueError(
             f"plot_tests draws 1 to {_MOST_TESTS} tests; there are {len(chosen)}. Name some of "
             "them with nodes=[...]."
         )
-    views = [tests.view(_check_node(tests.tree, node)) for node in chosen]
+    views = [tests.split(_check_node(tests.tree, node)) for node in chosen]
     target = Target.from_options(**options)
     with drawn_with(target.parameters):
         size, n_columns, n_lines = _grid(target, n_columns, len(views))
@@ -234,41 +226,15 @@ def _check_node(tree, node):
     return int(node)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tests:
-    """The tests of a tree and the rows that they divide.
+def _tests(model, X, sample_weight, feature_names):
+    """Return the tests of a tree and the rows that they divide: _Tests."""
+    if X is None:
+        raise ValueError("X is None; give the rows to draw.")
+    return _Tests.from_model(model, X, sample_weight, feature_names)
 
-    Parameters
-    ----------
-    tree : Tree
-    rows : Rows
-    nodes : list of dict, of a report
-    labels : list of str, names of the clusters
-    abbreviate : Abbreviation, of the names of features
-    """
 
-    tree: Any
-    rows: Rows
-    nodes: list
-    labels: list
-    abbreviate: Abbreviation
-
-    @classmethod
-    def from_data(cls, model, X, sample_weight, feature_names):
-        model, names = shown(model, feature_names, X)
-        weight = None if sample_weight is None else check_weight(sample_weight, X)
-        rows = Rows.from_data(model, X, weight=weight)
-        if rows is None:
-            raise ValueError("X is None; give the rows to draw.")
-        facts = report(model, X, feature_names=names, sample_weight=weight)
-        labels = [part["name"] for part in facts["clusters"]]
-        tree = tree_of(model)
-        return cls(tree, rows, facts["nodes"], labels, abbreviation_of(tree, names))
-
-    def view(self, node):
-        """Return the SplitView of a node."""
-        known = (self.nodes[node], self.labels, self.abbreviate)
-        return SplitView(self.tree, node, self.rows, *known)
+class _Tests(TreeView):
+    """The tests of a tree and the rows that they divide, with a legend."""
 
     def handles(self, views, *, counted=True):
         """Return the entries of a legend: the clusters of some nodes, the side, the threshold."""

@@ -3,20 +3,17 @@
 import numpy as np
 
 from ..columns.names import MARK
-from ..columns.view import flat_steps, shown
+from ..columns.view import flat_steps
 from ..export.format import more_text, percent_text
 from ..inspection.palette import cluster_color
-from ..inspection.rows import Rows, check_image_shape
-from ..inspection.values import Values
+from ..inspection.rows import Values, check_image_shape
 from ..objectives.base import cluster_sums
-from ..report import check_weight, report
-from ..tree import tree_of
+from ..report import check_weight
 from .boxes import Box, is_cut, name_lines, text_width, wrap
 from .glyphs import Image
 from .leaves import short_name
-from .split_view import SplitView, condition_lines
+from .split_view import TreeView, condition_lines
 from .style import Target, drawn_with, inches_of, ink, make_drawable, new_axes
-from .tree import abbreviation_of
 
 _MOST_TERMS = 2  # of a sum
 # In inches of a picture with text of _SIZE points, which is magnified as a whole: width of the
@@ -106,22 +103,17 @@ class _Dendrogram:
         self.trees, self.target, k = trees, target, trees.n_clusters
         self.scale = (target.font_size or _SIZE) / _SIZE
         X, weight, labels = trees._X, trees._further["sample_weight"], trees.labels[-1]
-        view, names = shown(trees.model, None, X)
-        self.tree = tree_of(view)
-        facts = report(view, X, feature_names=names, sample_weight=weight)
-        self.names = [part["name"] for part in facts["clusters"]]
-        self.abbreviate = abbreviation_of(self.tree, names)
-        known = (self.names, self.abbreviate)
+        view = TreeView.from_model(trees.model, X, weight)
+        self.tree, self.names, self.abbreviate = view.tree, view.labels, view.abbreviate
         mass = check_weight(weight, labels)
-        self.mass, self.image_shape, rows = np.bincount(labels, mass, k), image_shape, None
+        self.mass, self.image_shape = np.bincount(labels, mass, k), image_shape
         if image_shape is None:
-            self.means = Values.from_rows(trees.model, view, X, names).means(labels, mass, k)
+            values = Values.from_rows(trees.model, view.model, X, view.names)
+            self.means = values.means(labels, mass, k)
         else:
             check_image_shape(image_shape, self.tree.n_features)
-            rows = Rows.from_data(view, X, weight=mass)
-            self.sums, self.limits = cluster_sums(rows.X, labels, mass, k), rows.limits
-        nodes = [(i, facts["nodes"][i]) for i in trees.nodes.tolist()]
-        self.views = [i >= 0 and SplitView(self.tree, i, rows, fact, *known) for i, fact in nodes]
+            self.sums, self.limits = cluster_sums(view.rows.X, labels, mass, k), view.rows.limits
+        self.views = [i >= 0 and view.split(i) for i in trees.nodes.tolist()]
         costs = [flat_steps(trees.cut(n))[-1][1].inertia_ for n in range(1, k + 1)]
         self.cost = np.array(costs) / (costs[0] or 1.0)
         self.saved = (1 - self.cost) / ((1 - self.cost[-1]) or 1.0)

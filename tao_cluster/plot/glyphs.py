@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import StepPatch
 
-from ..columns.names import levels_of, levels_text, printable
+from ..columns.names import level_features, levels_text, printable
 from ..export.format import more_text, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
@@ -363,7 +363,7 @@ class Bars:
     @classmethod
     def from_tree(cls, tree, feature_names, rows=None, sizes=SCREEN):
         """Return the glyph in the size that the tests and leaves of the tree need."""
-        sets, is_full = level_sets(tree, levels_of(tree, feature_names)), sizes.details == FULL
+        sets, is_full = level_sets(tree, level_features(tree, feature_names)), sizes.details == FULL
         n_terms = np.diff(tree.split_indptr)
         n_terms[list(sets)] = 1
         n_bars = min(sizes.n_terms, max(1, int(n_terms.max())))

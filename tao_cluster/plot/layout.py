@@ -118,10 +118,12 @@ def tidy_positions(tree, columns, sizes=None, space=1.0):
             contour[node] = (-right_side, right_side)
             continue
         pair = left[node], right[node]
-        a, b = (
-            _free_below(columns, node, half[child]) if columns.is_moved[child] else contour[child]
-            for child in pair
-        )
+        for child in pair:
+            if columns.is_moved[child]:  # nothing is below it, down to the end of its column
+                n = columns.n_levels[columns.column[node]] - columns.level[node] - 1
+                right_side = np.full(max(1, n), half[child])
+                contour[child] = (-right_side, right_side)
+        a, b = (contour[child] for child in pair)
         common = min(len(a[0]), len(b[0]))
         apart = np.max(a[1][:common] - b[0][:common]) + space
         shift = apart / 2
@@ -143,13 +145,6 @@ def tidy_positions(tree, columns, sizes=None, space=1.0):
     before = columns.column[tree.parent]  # the column that a moved node continues
     np.minimum.at(lowest, before[1:], (place - half)[1:])
     return x - lowest[columns.column], place - lowest[before]
-
-
-def _free_below(columns, node, half):
-    """Return the contour of a moved child: nothing is below it, down to the end of its column."""
-    n = columns.n_levels[columns.column[node]] - columns.level[node] - 1
-    right = np.full(max(1, n), half)
-    return -right, right
 
 
 def _outer(near, far):
@@ -197,7 +192,7 @@ class Layout:
     heights : float array of shape (n_nodes,), inches, heights of the boxes
     space : float, inches, smallest gap between neighbouring boxes of a level
     is_horizontal : bool, whether the tree grows to the right
-    columns : Columns, default a single column
+    columns : Columns
     gap : float, inches, smallest gap between two levels
     """
 
@@ -206,7 +201,7 @@ class Layout:
     heights: np.ndarray
     space: float
     is_horizontal: bool
-    columns: Columns | None = None
+    columns: Columns
     gap: float = _LEAST_GAP
 
     @classmethod
@@ -236,10 +231,6 @@ class Layout:
         return folded[best] if longer[best] < _GAIN * before else plain
 
     @cached_property
-    def _columns(self):
-        return Columns.from_tree(self.tree) if self.columns is None else self.columns
-
-    @cached_property
     def _sizes(self):
         """Size of each box across the direction of growth."""
         return self.heights if self.is_horizontal else self.widths
@@ -252,7 +243,7 @@ class Layout:
     @cached_property
     def _across(self):
         """Centres of the nodes, places that moved nodes would have, starts of the columns."""
-        columns = self._columns
+        columns = self.columns
         x, place = tidy_positions(self.tree, columns, self._sizes, self.space)
         width = np.zeros(columns.column.max() + 1)
         np.maximum.at(width, columns.column, x + self._sizes / 2)
@@ -269,7 +260,7 @@ class Layout:
     @cached_property
     def _levels(self):
         """Start and end of the levels of each column along the direction of growth."""
-        tree, columns, inner = self.tree, self._columns, self.tree.decision_nodes
+        tree, columns, inner = self.tree, self.columns, self.tree.decision_nodes
         sizes = self.widths if self.is_horizontal else self.heights
         lengths = np.zeros(tree.n_nodes)
         for side in (tree.children_left, tree.children_right):
@@ -292,18 +283,18 @@ class Layout:
         return np.column_stack([across - self.widths / 2, -start])
 
     def _start(self, node):
-        return self._levels[self._columns.column[node]][0][self._columns.level[node]]
+        return self._levels[self.columns.column[node]][0][self.columns.level[node]]
 
     @cached_property
     def _ends(self):
         """End of each column along the direction of growth."""
-        counts = self._columns.n_levels
+        counts = self.columns.n_levels
         return [ends[n - 1] for (_, ends), n in zip(self._levels, counts, strict=True)]
 
     @property
     def _extent(self):
         """Largest distances along and across, with the edges between columns."""
-        n_lanes = np.bincount(self._columns.column[self.tree.parent][self._columns.is_moved])
+        n_lanes = np.bincount(self.columns.column[self.tree.parent][self.columns.is_moved])
         along = max(self._ends) + _LANE * n_lanes.max(initial=0)
         return along, (self.across + self._sizes / 2).max()
 
@@ -325,7 +316,7 @@ class Layout:
 
         A horizontal or folded tree has a single entry for all of its levels.
         """
-        if self.is_horizontal or self._columns.is_moved.any() or self._columns.is_lowered.any():
+        if self.is_horizontal or self.columns.is_moved.any() or self.columns.is_lowered.any():
             return [(0.0, self.right)]
         depth, right = self.tree.depth, self.corners[:, 0] + self.widths
         # The edges to a level start at the end of the level above.
@@ -347,12 +338,12 @@ class Layout:
         -------
         list of (x, y)
         """
-        begins, ends = self._levels[self._columns.column[node]]
-        level = self._columns.level[node]
+        begins, ends = self._levels[self.columns.column[node]]
+        level = self.columns.level[node]
         start = begins[level] + (self.widths if self.is_horizontal else self.heights)[node]
         end, across = begins[level + 1], self.across[node] + shift
         turn = start if self._is_free(node, child) else ends[level]
-        to = self._across[1 if self._columns.is_moved[child] else 0][child]
+        to = self._across[1 if self.columns.is_moved[child] else 0][child]
         bend = 0.55 * (end - turn)
         points = [(across, start), (across, turn), (across, turn + bend)]
         points += [(to, end - bend), (to, end)]
@@ -367,7 +358,7 @@ class Layout:
         -------
         list of (x, y)
         """
-        columns, parent = self._columns, self.tree.parent[child]
+        columns, parent = self.columns, self.tree.parent[child]
         if columns.is_lowered[child]:
             begins, column = self._levels[columns.column[child]][0], columns.level[child]
             straight = [(self.across[child], begins[i]) for i in (column - 1, column)]
@@ -392,7 +383,7 @@ class Layout:
 
     def _is_free(self, node, child):
         """Whether an edge may turn directly below its node without crossing a leaf beside it."""
-        tree, columns = self.tree, self._columns
+        tree, columns = self.tree, self.columns
         if self.is_horizontal:
             return True
         is_level = (columns.level == columns.level[node]) & (columns.column == columns.column[node])

@@ -1,13 +1,15 @@
-"""The data of a decision node that pictures draw: its text, and its rows as stacked bars."""
+"""The data that pictures of a tree draw: the text of a decision node, and its rows as bars."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..columns.names import AS_THEY_ARE, Abbreviation, brief
+from ..columns.names import Abbreviation, Numbered, brief
+from ..columns.view import shown
 from ..export.format import (
     bound_of,
     comparable_texts,
@@ -19,7 +21,8 @@ from ..export.format import (
     value_text,
 )
 from ..inspection.rows import Rows
-from ..report import effect
+from ..report import check_weight, effect, report
+from ..tree import tree_of
 from .boxes import SMALLEST, name_lines, shortened, text_width, wrap
 
 _MINUS = "\N{MINUS SIGN}"
@@ -27,54 +30,69 @@ _FIXED = "\N{NO-BREAK SPACE}"
 _LONGEST = 28  # characters of a name in a sum; longer names lose their middle
 _CONDITION_SIZE = 6.5  # points, of a condition of several lines
 _NARROW = 60  # integers with at most this range get bins of width 1, if there are enough bins
+_MOST_NAMES = 500  # names that are compared to find a beginning that they share
 _MOST_LEVELS = 6  # levels that get their own bar
 SHADE = "0.9"  # grey on white, behind the rows that go left
 
 
-class TestedValues(NamedTuple):
-    """The values that a test compares with its threshold, in the units of the columns.
+@dataclass(frozen=True, eq=False)
+class TreeView:
+    """A tree with what pictures show of it.
 
     Parameters
     ----------
-    values : float array of shape (n,)
-        The feature of a test of one feature, else the weighted sum.
-    threshold : float, in the same units
-    is_lower : bool array of shape (n,)
-        Whether the value of a row is on the lower side of the threshold.
-    is_left_lower : bool
-        Whether the rows on the lower side go left.
-    clusters : int array of shape (n,)
-    weight : float array of shape (n,), or None
+    model : Tree, fitted estimator, or RawView of a pipeline
+    tree : Tree
+    names : sequence of str, printable names of the features
+    rows : Rows, or None if the picture was given no X
+    nodes : list of dict, those of :func:`tao_cluster.report.report`
+    labels : list of str, names of the clusters
+    abbreviate : Abbreviation, of the names of features
     """
 
-    values: np.ndarray
-    threshold: float
-    is_lower: np.ndarray
-    is_left_lower: bool
-    clusters: np.ndarray
-    weight: np.ndarray | None
+    model: Any
+    tree: Any
+    names: Sequence
+    rows: Rows | None
+    nodes: list
+    labels: list
+    abbreviate: Abbreviation
+
+    @classmethod
+    def from_model(cls, model, X, weight=None, feature_names=None, *, scaled=False, **classes):
+        """Check the arguments of a picture, and report the tree; see :func:`.tree.plot_tree`."""
+        model, names = shown(model, feature_names, X)
+        weight = None if weight is None else check_weight(weight, X)
+        tree, rows = tree_of(model), Rows.from_data(model, X, weight=weight, **classes)
+        facts = report(model, X, feature_names=names, sample_weight=weight, scaled=scaled)
+        labels, known = [part["name"] for part in facts["clusters"]], names
+        if len(names) > _MOST_NAMES:  # of many names, only those of tested features count
+            known = [] if isinstance(names, Numbered) else [names[j] for j in tree.used_features]
+        abbreviate = Abbreviation.from_names(known)
+        return cls(model, tree, names, rows, facts["nodes"], labels, abbreviate)
+
+    def split(self, node):
+        """Return the SplitView of a decision node."""
+        return SplitView(*(getattr(self, field.name) for field in fields(TreeView)), node)
 
 
 @dataclass(frozen=True, eq=False)
-class SplitView:
+class SplitView(TreeView):
     """The data of a decision node that glyphs draw.
 
     Parameters
     ----------
-    tree : Tree
+    model, tree, ...
+        As for `TreeView`.
     node : int
-    rows : Rows, or None if plot_tree was given no X
-    facts : dict, the node in :func:`tao_cluster.report.report`
-    labels : list of str, names of the clusters
-    abbreviate : Abbreviation, by default names are not abbreviated
     """
 
-    tree: Any
     node: int
-    rows: Rows | None
-    facts: dict
-    labels: list
-    abbreviate: Abbreviation = AS_THEY_ARE
+
+    @property
+    def facts(self):
+        """The node in :func:`tao_cluster.report.report`: dict."""
+        return self.nodes[self.node]
 
     @property
     def terms(self):
@@ -231,22 +249,6 @@ class SplitView:
         values = self.rows.X[self.here()][:, features]
         return values.toarray() if sp.issparse(values) else np.asarray(values, dtype=np.float64)
 
-    def tested(self):
-        """Return the values that the test compares with its threshold: TestedValues."""
-        here = self.here()
-        goes_left = self.rows.reaching(self.tree.children_left[self.node])[here]
-        if len(self.terms) == 1:
-            bound = bound_of(self.facts)
-            values = self.columns(self.indices)[:, 0]
-            threshold, is_left_lower = bound.value, bound.is_upper
-        else:
-            values, threshold = self.rows.X[here][:, self.indices] @ self.weights, self.threshold
-            is_left_lower = True
-        weight = None if self.rows.weight is None else self.rows.weight[here]
-        is_lower = goes_left == is_left_lower
-        clusters = self.rows.clusters[here]
-        return TestedValues(values, threshold, is_lower, is_left_lower, clusters, weight)
-
 
 def _term_text(term, name, *, is_first, digits=2):
     """Return a term of a sum with its sign, such as "+ 2*b", with a name in place of its own."""
@@ -344,15 +346,33 @@ def stacks_of(split, n_bins=24):
     -------
     Stacks
     """
-    tested = split.tested()
-    if split.facts["levels"] is not None:
-        return _stacks_of_levels(split, tested)
-    edges, n_lower = _edges(tested.values, tested.threshold, n_bins)
-    place = np.searchsorted(edges, tested.values, side="right") - 1
+    has_levels, here, rows = split.facts["levels"] is not None, split.here(), split.rows
+    bins = _bins_of_levels(split) if has_levels else _bins_of_values(split, n_bins)
+    place, edges, left_range, ticks = bins
+    clusters, row_of = np.unique(rows.clusters[here], return_inverse=True)
+    heights = np.zeros((len(clusters), len(edges) - 1))
+    np.add.at(heights, (row_of, place), 1.0 if rows.weight is None else rows.weight[here])
+    return Stacks(edges, heights, clusters, left_range, ticks)
+
+
+def _bins_of_values(split, n_bins):
+    """Return the bin of each row of a node, their edges, the part that goes left, and no ticks.
+
+    The values are in the units of the columns.
+    """
+    here, threshold, is_left_lower = split.here(), split.threshold, True
+    if len(split.terms) == 1:
+        bound, values = bound_of(split.facts), split.columns(split.indices)[:, 0]
+        threshold, is_left_lower = bound.value, bound.is_upper
+    else:
+        values = split.rows.X[here][:, split.indices] @ split.weights
+    goes_left = split.rows.reaching(split.tree.children_left[split.node])[here]
+    edges, n_lower = _edges(values, threshold, n_bins)
+    place = np.searchsorted(edges, values, side="right") - 1
     lower, upper = np.minimum(place, n_lower - 1), np.maximum(place, n_lower)
-    place = np.clip(np.where(tested.is_lower, lower, upper), 0, len(edges) - 2)
-    sides = (edges[0], tested.threshold), (tested.threshold, edges[-1])
-    return _stacked(place, edges, tested, sides[0] if tested.is_left_lower else sides[1], [])
+    place = np.clip(np.where(goes_left == is_left_lower, lower, upper), 0, len(edges) - 2)
+    left_range = (edges[0], threshold) if is_left_lower else (threshold, edges[-1])
+    return place, edges, left_range, []
 
 
 def _edges(values, threshold, n_bins):
@@ -367,8 +387,8 @@ def _edges(values, threshold, n_bins):
     return threshold + step * np.arange(-n_lower, n_upper + 1), n_lower
 
 
-def _stacks_of_levels(split, tested):
-    """Return the bars of a test on levels: one per listed level, and one for all others."""
+def _bins_of_levels(split):
+    """Return the same of a test on levels: a bar per listed level, and one for all others."""
     levels = split.facts["levels"]
     is_here = split.columns(levels["features"]) != 0
     names = [name.level for name in levels["names"]]
@@ -380,11 +400,4 @@ def _stacks_of_levels(split, tested):
         place, names, n = np.where(is_listed, place + 1, 0), ["others", *names[:-1]], 1
     starts = np.arange(len(names))[:, None] + [0.0, 0.12, 0.88]  # a gap, the bar, another gap
     edges, ticks = np.append(starts, len(names)), [(i + 0.5, name) for i, name in enumerate(names)]
-    return _stacked(3 * place + 1, edges, tested, (0.0, float(n)), ticks)
-
-
-def _stacked(place, edges, tested, left_range, ticks):
-    clusters, row_of = np.unique(tested.clusters, return_inverse=True)
-    heights = np.zeros((len(clusters), len(edges) - 1))
-    np.add.at(heights, (row_of, place), 1.0 if tested.weight is None else tested.weight)
-    return Stacks(edges, heights, clusters, left_range, ticks)
+    return 3 * place + 1, edges, (0.0, float(n)), ticks

@@ -11,22 +11,19 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from ..columns.names import AS_THEY_ARE, MARK, Abbreviation, Indicator, Numbered, printable_lines
+from ..columns.names import MARK, Indicator, printable_lines
 from ..columns.table_reader import reads_once
-from ..columns.view import one_row, shown
+from ..columns.view import one_row
 from ..export.format import cut_word, edge_signs
-from ..inspection.rows import Rows, decision_paths
-from ..report import check_weight, report
-from ..tree import tree_of
+from ..inspection.rows import decision_paths
 from .boxes import BARE, FORM_SIZE, FORMS, FULL, HIGH, Box, Sizes, is_readable, sizes_of, wrap
 from .glyphs import LeafView, choose_glyph
 from .layout import DEEP, Layout, UpperTree
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
-from .split_view import SplitView
+from .split_view import TreeView
 from .style import Target, drawn_with, inches_of, ink, make_drawable, new_axes
 
 _ORIENTATIONS = ("auto", "vertical", "horizontal")
-_MOST_NAMES = 500  # names that are compared to find a beginning that they share
 # In inches: height of the line of text above a node (_HEADER), margin of the drawing (_MARGIN).
 _HEADER, _MARGIN = 0.17, 0.12
 _TITLE_LINE, _TITLE_SIZE = 0.155, 8  # title: height of a line in inches, size in points
@@ -179,37 +176,29 @@ def plot_tree(
     if orientation not in _ORIENTATIONS:
         raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
     target = Target.from_options(style, width, height, figsize, font_size, ax=ax)
-    estimator, names = shown(tree, feature_names, X)
-    tree = tree_of(estimator)
     if X is None and sample_weight is not None:
         raise ValueError("sample_weight needs X, the rows that it weights.")
-    weight = None if sample_weight is None else check_weight(sample_weight, X)
-    rows = Rows.from_data(estimator, X, y, class_names, weight)
-    abbreviate = abbreviation_of(tree, names)
-    shown_names = names
-    if abbreviate.prefix:  # names of categories keep their type
-        shown_names = [n if isinstance(n, Indicator) else abbreviate(n) for n in names]
+    options = {"scaled": scaled, "y": y, "class_names": class_names}
+    whole = TreeView.from_model(tree, X, sample_weight, feature_names, **options)
+    estimator, tree, rows, names = whole.model, whole.tree, whole.rows, whole.names
+    if whole.abbreviate.prefix:  # names of categories keep their type
+        names = [n if isinstance(n, Indicator) else whole.abbreviate(n) for n in names]
     upper = UpperTree.from_tree(tree, max_depth, root)
-    facts = report(estimator, X, feature_names=names, sample_weight=weight, scaled=scaled)
-    labels = [part["name"] for part in facts["clusters"]]
-    upper_rows = None if rows is None else rows.through(upper.tree, upper.stands_for)
-    if root and rows is not None and not len(upper_rows.leaf_of_row):
+    rows = None if rows is None else rows.through(upper.tree, upper.stands_for)
+    if root and rows is not None and not len(rows.leaf_of_row):
         raise ValueError(f"No row of X reaches root={root}; leave X out to draw its tests.")
+    nodes_drawn = [whole.nodes[i] for i in upper.origin]
     if target.width is not None:
         target = target._replace(font_size=target.font_size or 8.0)
-    glyph_of = partial(choose_glyph, nodes, upper.tree, upper_rows, image_shape, shown_names)
+    glyph_of = partial(choose_glyph, nodes, upper.tree, rows, image_shape, names)
     with drawn_with(target.parameters, ax, is_chart=False):
         picture = Picture(
-            tree=upper.tree,
-            rows=upper_rows,
+            **vars(whole) | {"tree": upper.tree, "rows": rows, "nodes": nodes_drawn},
             glyph_of=cache(glyph_of),
             panels=make_panels(panels, estimator, tree, image_shape),
             title=title and printable_lines(title),
-            tests=[facts["nodes"][i] for i in upper.origin],
-            labels=labels,
-            subtrees=_subtrees(tree, upper, labels, facts["nodes"], upper_rows),
+            subtrees=_subtrees(whole, upper, rows),
             path=_path_sums(estimator, X, highlight, feature_names, upper),
-            abbreviate=abbreviate,
             target=target,
             sizes=Sizes(is_horizontal=orientation == "horizontal"),
             root=int(upper.origin[0]),
@@ -289,31 +278,16 @@ def _boxes(sizes):
     return sizes._replace(is_horizontal=False, is_staggered=False, is_folded=False)
 
 
-def abbreviation_of(tree, names):
-    """Return the Abbreviation of the names of features in pictures of a tree.
-
-    Parameters
-    ----------
-    tree : Tree
-    names : sequence of str
-        If there are many, only the names of tested features are looked at.
-    """
-    if isinstance(names, Numbered):
-        return AS_THEY_ARE
-    few = len(names) <= _MOST_NAMES
-    return Abbreviation.from_names(names if few else [names[j] for j in tree.used_features])
-
-
-def _subtrees(tree, upper, labels, nodes, rows):
+def _subtrees(whole, upper, rows):
     """Return the summary of each subtree that is not drawn, by its node in the upper tree."""
     summaries = {}
     for node, leaves in upper.hidden.items():
-        sizes = np.array([nodes[leaf]["count"] or 0.0 for leaf in leaves])
+        sizes = np.array([whole.nodes[leaf]["count"] or 0.0 for leaf in leaves])
         if not np.any(sizes):  # no row reaches the subtree, or rows are not known
             sizes = np.ones(len(leaves))
-        shares = np.bincount(tree.leaf_label[leaves], sizes, minlength=len(labels))
+        shares = np.bincount(whole.tree.leaf_label[leaves], sizes, minlength=len(whole.labels))
         counted = [] if rows is None else count_lines(rows, node)
-        summaries[node] = Subtree(len(leaves), shares / shares.sum(), labels, counted)
+        summaries[node] = Subtree(len(leaves), shares / shares.sum(), whole.labels, counted)
     return summaries
 
 
@@ -381,22 +355,19 @@ save_tree.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-de
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class Picture(TreeView):
     """The content of a picture and its layout, in inches from the top of the tree.
 
     Parameters
     ----------
-    tree : Tree, down to the depth that is drawn
-    rows : Rows, or None
+    model, tree, ...
+        As for `TreeView`; the tree is that down to the depth that is drawn.
     glyph_of : callable (sizes), which returns the Glyph
     panels : list of Panel
     title : str, or None
-    tests : list of dict, the nodes of :func:`tao_cluster.report.report`
-    labels : list of str, names of the clusters
     subtrees : dict of Subtree, by the node at which it is summarised
     path : dict of float
         Weighted sum of the highlighted row at each node of its path; None at its last node.
-    abbreviate : Abbreviation, of the names of features
     target : Target
     sizes : Sizes
     root : int, number in the whole tree of the node that is drawn as the root
@@ -404,16 +375,11 @@ class Picture:
     place : (width, height), shape of the place of the drawing
     """
 
-    tree: Any
-    rows: Rows | None
     glyph_of: Any
     panels: list
     title: str | None
-    tests: list
-    labels: list
     subtrees: dict
     path: dict
-    abbreviate: Abbreviation
     target: Target
     sizes: Sizes
     root: int
@@ -571,7 +537,7 @@ class Picture:
             turned = {"left": "up", "right": "down"}
             phrases = [re.sub(r"\b(left|right)\b", lambda m: turned[m[0]], p) for p in phrases]
         phrases += [phrase for part in self._parts for phrase in part.convention]
-        has_cuts = any(cut_word(self.tests[node]) for node in self.tree.decision_nodes)
+        has_cuts = any(cut_word(self.nodes[node]) for node in self.tree.decision_nodes)
         if has_cuts and self._has_header[0]:
             phrases.append("gap, thin, crowd: the density of the rows at the cut")
         if self.abbreviate.note:
@@ -604,7 +570,7 @@ class Picture:
             top, height = top - _HEADER, height - _HEADER
         box = Box(left, top, width, height, scale, self.sizes.smallest)
         if is_test:
-            self.glyph.draw_test(ax, box, self._split(node))
+            self.glyph.draw_test(ax, box, self.split(node))
         elif node in self.subtrees:
             self.subtrees[node].draw(ax, box)
         else:
@@ -616,20 +582,16 @@ class Picture:
             around = box.at(left - 0.04, box.top + 0.02, width + 0.08, height + 0.05)
             around.frame(ax, rounded=True, color=_MARKED, linewidth=1.6, zorder=2.8)
 
-    def _split(self, node):
-        known = (self.tests[node], self.labels, self.abbreviate)
-        return SplitView(self.tree, node, self.rows, *known)
-
     def _write_header(self, ax, node, box):
         """Write the line above a node: sum of the highlighted row, number of features, or share.
 
         The number of features is left out if it is one. Where a cut lies follows, if it is known.
         """
-        test, n_used, text = self.tests[node], 1, ""
+        test, n_used, text = self.nodes[node], 1, ""
         if self.tree.children_left[node] >= 0 and test["levels"] is None:
             n_used = len(test["terms"])
         if self.path.get(node) is not None:
-            text = self._split(node).value_text(self.path[node])
+            text = self.split(node).value_text(self.path[node])
             box.write(ax, text, 7, color=_MARKED, fontweight="bold", may_cut=False)
             return
         if node in self.path:
@@ -665,7 +627,7 @@ class Picture:
             middles.append(np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8)
         if self.sizes.details == BARE and not _has_space(self._layout, middles):
             return
-        for (x, y), sign in zip(middles, edge_signs(self.tests[node]), strict=True):
+        for (x, y), sign in zip(middles, edge_signs(self.nodes[node]), strict=True):
             box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale, self.sizes.smallest)
             behind = {"facecolor": plt.rcParams["axes.facecolor"], "edgecolor": "none"}
             behind["boxstyle"] = "round,pad=0.05"

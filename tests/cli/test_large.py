@@ -21,7 +21,7 @@ OPTIONS = ["--out-of-core", "-k", "3", "--lambda", "2", "--depth", "3", "--seed"
 def rows(tmp_path, monkeypatch):
     """A table of numbers with names of rows and texts, as a file, a folder, and an array."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tao_cluster.cli.large._MOST_ROWS", 130)
+    monkeypatch.setattr("tao_cluster.cli.folder._MOST_ROWS", 130)
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 3, 900)
     frame = pd.DataFrame(

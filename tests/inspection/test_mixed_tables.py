@@ -235,7 +235,7 @@ def test_leaves_show_categories_as_shares(is_sparse):
         for each in found:
             name, column = names[each.feature], values[:, each.feature]
             if not isinstance(name, Indicator):
-                assert (each.name, each.share) == (name, None)
+                assert each.name == name
                 continue
             share, overall = (
                 np.average(column[part], weights=weight[part]) for part in (here, here | True)
@@ -243,10 +243,9 @@ def test_leaves_show_categories_as_shares(is_sparse):
             assert each.name == f"{name.column}: {name.level}"
             shown = [f"{100 * part:.0f} %" for part in (share, overall)]
             if all(part in (0, 1) or 0.01 < part < 0.99 for part in (share, overall)):
-                assert each.share == f"{shown[0]} (overall {shown[1]})"
-        for each in (one for one in found[:3] if one.share is not None):
+                assert each.text == f"{shown[0]} ({shown[1]})"
+        for each in (one for one in found[:3] if isinstance(names[one.feature], Indicator)):
             assert {each.name, each.text} <= drawn
-            assert each.text == each.share.replace("overall ", "")
             assert each.text in page
 
 

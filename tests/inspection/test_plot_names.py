@@ -15,7 +15,7 @@ from tao_cluster.explanations import explain
 from tao_cluster.export import Indicator
 from tao_cluster.plot import plot_test, plot_tests, plot_tree
 from tao_cluster.plot.boxes import SMALLEST
-from tao_cluster.plot.layout import Layout
+from tao_cluster.plot.layout import Columns, Layout
 
 # 80 characters, different only in the middle; no beginning of words is shared.
 QUESTIONS = [f"{word} " * 4 + f"number {j} " + "and all the rest of it" * 2 for j, word in
@@ -156,10 +156,10 @@ def test_a_chain_is_a_straight_column(n_leaves):
     tree = chain(n_leaves)
     heights = np.where(tree.children_left < 0, 1.0, 0.5)
     layout = Layout.compact(tree, 1.2, heights, 0.14, False)
+    plain = Layout(tree, 1.2, heights, 0.14, False, Columns.from_tree(tree))
     if n_leaves == 6:  # few levels: drawn as other trees are
-        np.testing.assert_array_equal(layout.across, Layout(tree, 1.2, heights, 0.14, False).across)
+        np.testing.assert_array_equal(layout.across, plain.across)
         return
-    plain = Layout(tree, 1.2, heights, 0.14, False)
     assert max(layout.right, -layout.bottom) < max(plain.right, -plain.bottom)
     moved = [node for node in range(tree.n_nodes) if layout.connection(node)]
     assert moved

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from greedy import IMM
 from tao_cluster import compare, table_pipeline
 from tao_cluster.comparison import Comparison
-from tao_cluster.comparison.splits import bootstraps, half_splits
+from tao_cluster.comparison.study import bootstraps, half_splits
 from tao_cluster.problem.repeats import content_order
 
 METHODS = ["exkmc", "imm", "cart"]

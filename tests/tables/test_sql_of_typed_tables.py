@@ -20,7 +20,7 @@ from typed_tables import (
     types_of,
 )
 
-from tao_cluster.export.sql_dialects import float_literal, sql_text
+from tao_cluster.export.sql_cells import float_literal, sql_text
 
 STRINGS = (floats, small_floats, integers, decimals, codes, numbers_of_levels, truth)
 
