@@ -8,7 +8,7 @@ import numpy as np
 
 from tao_cluster.tree import labels_of
 
-from .random_cuts import DEFAULT_RULE
+from .baselines.random_cuts import DEFAULT_RULE
 
 __all__ = [
     "Bound",

@@ -1,7 +1,6 @@
 """Validated input of the tree builders: rows, weights, reference centres and distances."""
 
 import itertools
-import weakref
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,13 @@ from sklearn.utils.validation import column_or_1d
 
 from tao_cluster._utils.frames import check_aligned
 from tao_cluster._utils.jit import jit
-from tao_cluster._utils.matrices import canonical, check_centers, check_kind, check_rows
+from tao_cluster._utils.matrices import (
+    canonical,
+    check_centers,
+    check_kind,
+    check_rows,
+    column_arrays,
+)
 from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.objectives import KMedians, cluster_means
 from tao_cluster.objectives.base import euclidean
@@ -321,39 +326,6 @@ def _in_unit(weight):
         return repeats, found[1]
     power = int(np.frexp(weight.max())[1])
     return np.ldexp(weight, -power), float(np.ldexp(1.0, power))
-
-
-class _LastColumns:
-    """Cache of the CSC form of the sparse X that was converted last, by weak references.
-
-    A fit may build several initial trees of the same X, and each needs the CSC form. As long as
-    one of them still refers to the arrays, the others get the same arrays.
-    """
-
-    def __init__(self):
-        self._references = ()  # replaced as a whole, so that threads see a consistent state
-
-    def convert(self, X):
-        """Return the arrays (data, indices, indptr) of the CSC form of a sparse matrix."""
-        rows, *arrays = [reference() for reference in self._references] or [None]
-        if rows is X and all(array is not None for array in arrays):
-            return tuple(arrays)
-        columns = X.tocsc()
-        arrays = columns.data, columns.indices, columns.indptr
-        self._references = tuple(map(weakref.ref, (X, *arrays)))
-        return arrays
-
-
-_last_columns = _LastColumns()
-
-
-def column_arrays(X):
-    """Return the format of X that the cut kernels read: a dense X itself, or arrays in CSC form.
-
-    For a sparse X the result is (data, indices, indptr). Repeated calls return the same arrays as
-    long as something refers to them.
-    """
-    return _last_columns.convert(X) if sp.issparse(X) else X
 
 
 @jit

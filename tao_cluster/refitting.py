@@ -9,8 +9,6 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from greedy.leaf_clusters import match_labels
-
 from ._utils.frames import as_pandas, check_aligned
 from ._utils.options import with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
@@ -21,7 +19,7 @@ from .export.format import condition_text
 from .optimize.fixed_columns import refit_columns
 from .problem.problem import Result
 from .problem.split_limits import fit_narrowed
-from .reference import FreeClustering
+from .reference import FreeClustering, match_labels
 from .report import cluster_numbers, report
 from .table import TablePipeline, decided_again, passed_on, without_first_gaps
 from .tree import tree_of

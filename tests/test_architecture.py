@@ -21,7 +21,12 @@ LAYERS = (
     {"greedy"},
     {"solvers"},
     {"initial_trees", "optimize", "outofcore"},
-    {"estimator", "path", "greedy.cart", "greedy.spex"},  # two methods use solvers, initial trees
+    {
+        "estimator",
+        "path",
+        "greedy.baselines.cart",
+        "greedy.baselines.spex",
+    },  # two methods use solvers, initial trees
     {"dask"},
     {"columns", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},
@@ -54,7 +59,7 @@ def layer_of(module):
         return None
     part = rest[0].replace("__main__", "cli")
     if package == "greedy":
-        part = module if module in {"greedy.cart", "greedy.spex"} else "greedy"
+        part = module if module in {"greedy.baselines.cart", "greedy.baselines.spex"} else "greedy"
     return next(number for number, layer in enumerate(LAYERS) if part in layer)
 
 

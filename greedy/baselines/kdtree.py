@@ -10,9 +10,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.margins import TIE
 
-from .base import POSITIVE, CostTree
-from .builder_input import BuilderInput, clipped
-from .growth import Cut, grow
+from ..base import POSITIVE, CostTree
+from ..builder_input import BuilderInput, clipped
+from ..growth import Cut, grow
 from .surrogate_cuts import surrogate_node
 
 _DIGITS = 9  # variances that agree in this many significant digits count as equal

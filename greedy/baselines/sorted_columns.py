@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from tao_cluster._utils.jit import by_layout, jit
 
-from .builder_input import threshold_ranges
+from ..builder_input import threshold_ranges
 
 
 class SortedColumns(NamedTuple):
@@ -167,7 +167,7 @@ def cut_sum_cache(order, n_columns):
 
     Parameters
     ----------
-    order : greedy.sorted_columns.SortedColumns
+    order : greedy.baselines.sorted_columns.SortedColumns
     n_columns : int, number of elements of one sum
 
     Returns
@@ -196,7 +196,7 @@ def side_sums(space, order, weight, lo, hi, norms, cache_start, cache):
     ----------
     space : float64 array of shape (n, m), or (data, indices, indptr) of a CSR matrix
         The rows in the space in which the k-means cost is measured.
-    order : greedy.sorted_columns.SortedColumns
+    order : greedy.baselines.sorted_columns.SortedColumns
     weight : float64 array of shape (n,)
     lo, hi : int
     norms : float64 array, one element per entry of `order`

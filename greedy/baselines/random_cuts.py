@@ -14,8 +14,8 @@ from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 
-from .base import POSITIVE, CostTree
-from .cuts import quantization_scale
+from ..base import POSITIVE, CostTree
+from ..cuts import quantization_scale
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from tao_cluster.objectives import KCenter
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.tree import midpoint
 
-from .base import GreedyTree, Method
-from .builder_input import BuilderInput
-from .growth import Cut, grow
+from ..base import GreedyTree, Method
+from ..builder_input import BuilderInput
+from ..growth import Cut, grow
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -14,7 +14,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from greedy import Kauri, kauri
+from greedy import Kauri
+from greedy.baselines import kauri
 
 
 def cost(X, weight, labels):

@@ -14,10 +14,11 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.tree import DecisionTreeClassifier
 
 from greedy import CUBT, CLTree, KDTree
+from greedy.baselines.cltree import CutDensity, prune_stepwise
+from greedy.baselines.cubt import dissimilarity
+from greedy.baselines.leaf_clusters import deviance, merge_closest
 from greedy.builder_input import BuilderInput
-from greedy.cltree import CutDensity, prune_stepwise
-from greedy.cubt import dissimilarity
-from greedy.leaf_clusters import deviance, match_labels, merge_closest
+from tao_cluster.reference import match_labels
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 

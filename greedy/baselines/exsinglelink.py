@@ -11,9 +11,9 @@ from tao_cluster.objectives import Edges, Spacing, SpannedRows
 from tao_cluster.problem.problem import Result
 from tao_cluster.tree.growth import Growth
 
-from .base import GreedyTree, Method
-from .builder_input import BuilderInput, clipped
-from .growth import Cut, grow
+from ..base import GreedyTree, Method
+from ..builder_input import BuilderInput, clipped
+from ..growth import Cut, grow
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -9,10 +9,10 @@ import numpy as np
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.tree import midpoint
 
-from .base import CostTree
-from .builder_input import BuilderInput
-from .growth import Cut, grow
-from .separating_cuts import edge_sums, fixed_labels_node
+from ..base import CostTree
+from ..builder_input import BuilderInput
+from ..growth import Cut, grow
+from ..separating_cuts import edge_sums, fixed_labels_node
 
 # The cost of a row that a cut separates from its centre is bounded by the diameter of the centres
 # of the node to this power (lemma 3 and inequality 15 of the paper).

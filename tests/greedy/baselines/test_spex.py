@@ -12,7 +12,8 @@ from hypothesis.extra import numpy as hnp
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from greedy import SpEx, spex
+from greedy import SpEx
+from greedy.baselines import spex
 
 KINDS = [{"graph": "clique"}, {"graph": "unit-clique"}, {"graph": "knn", "n_neighbors": 3}]
 

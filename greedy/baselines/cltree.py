@@ -16,10 +16,10 @@ from tao_cluster.objectives import cluster_means
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_arrays
 
-from .base import POSITIVE, CostTree
-from .builder_input import BuilderInput, squared_distances
-from .cuts import quantization_scale, quantized
-from .growth import Cut, grow
+from ..base import POSITIVE, CostTree
+from ..builder_input import BuilderInput, squared_distances
+from ..cuts import quantization_scale, quantized
+from ..growth import Cut, grow
 from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
 
 _LEAST_GAIN = 1e-12  # in bits per unit of mass; smaller information gains are rounding errors

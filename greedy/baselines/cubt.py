@@ -13,9 +13,9 @@ from tao_cluster._utils.threads import check_interrupted
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_arrays
 
-from .base import POSITIVE, CostTree
-from .builder_input import BuilderInput
-from .growth import Cut, grow
+from ..base import POSITIVE, CostTree
+from ..builder_input import BuilderInput
+from ..growth import Cut, grow
 from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
 from .sorted_columns import SortedColumns, side_sums
 

@@ -16,15 +16,14 @@ from tao_cluster._utils.matrices import check_sizes, ranges
 from tao_cluster.base import TreeClustering
 from tao_cluster.objectives import KMeans
 from tao_cluster.problem.problem import Result
-from tao_cluster.reference import fit_reference
+from tao_cluster.reference import fit_reference, match_labels, relabeled
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import grow_breadth_first
 from tao_cluster.tree.leaf_size import with_leaf_size
 from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays
 
-from .base import CONSTRAINTS, Method
-from .leaf_clusters import match_labels, relabeled
+from ..base import CONSTRAINTS, Method
 
 _PARAMETERS = ("weights_", "means_", "covariances_")
 

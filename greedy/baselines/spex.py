@@ -14,16 +14,16 @@ from tao_cluster._utils.jit import chosen_by, jit
 from tao_cluster._utils.matrices import rows_of
 from tao_cluster.problem.repeats import distinct_rows
 from tao_cluster.problem.scaling import Scaling
+from tao_cluster.reference import match_labels
 from tao_cluster.solvers import Newton, NodeProblem
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays, project
 
-from .base import POSITIVE, GreedyTree
-from .builder_input import BuilderInput
-from .growth import Cut, grow, keep_interrupted
-from .leaf_clusters import match_labels
+from ..base import POSITIVE, GreedyTree
+from ..builder_input import BuilderInput
+from ..growth import Cut, grow, keep_interrupted
 from .sorted_columns import SortedColumns, first_within
 
 # Maximum number of refits of an oblique test. Before each refit, every row is assigned to the

@@ -8,14 +8,14 @@ import scipy.sparse as sp
 
 from tao_cluster._utils.jit import jit
 from tao_cluster._utils.threads import one_thread
+from tao_cluster.reference import match_labels
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays
 
-from .base import POSITIVE, GreedyTree
-from .growth import keep_interrupted
-from .leaf_clusters import match_labels
+from ..base import POSITIVE, GreedyTree
+from ..growth import keep_interrupted
 from .sorted_columns import SortedColumns, cut_sum_cache, first_within, side_sums
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from tao_cluster.tree.growth import Growth
 
-from .base import GreedyTree
+from ..base import GreedyTree
+from ..growth import grow, keep_interrupted
 from .cubt import CutDeviance, DevianceLeaf
-from .growth import grow, keep_interrupted
 from .leaf_clusters import matched_leaf_labels
 
 
