@@ -21,12 +21,8 @@ LAYERS = (
     {"greedy"},
     {"solvers"},
     {"initial_trees", "optimize", "outofcore"},
-    {
-        "estimator",
-        "path",
-        "greedy.baselines.cart",
-        "greedy.baselines.spex",
-    },  # two methods use solvers, initial trees
+    # two methods use solvers and initial trees
+    {"estimator", "path", "greedy.baselines.cart", "greedy.baselines.spex"},
     {"dask"},
     {"columns", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},

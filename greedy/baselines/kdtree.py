@@ -13,7 +13,7 @@ from tao_cluster.tree.margins import TIE
 from ..base import POSITIVE, CostTree
 from ..builder_input import BuilderInput, clipped
 from ..growth import Cut, grow
-from .surrogate_cuts import surrogate_node
+from ..surrogate_cuts import surrogate_node
 
 _DIGITS = 9  # variances that agree in this many significant digits count as equal
 
