@@ -144,10 +144,10 @@ class Constraints(Part):
             If a column does not exist or cannot be tested, or if no tree with a leaf for each
             cluster is possible.
         """
-        names = display_names(given)
+        names, known = display_names(given), getattr(given, "attrs", {}).get("raw_columns")
         default = [str(j) for j in range(X.shape[1])] if names is None else names
-        owners = getattr(given, "attrs", {}).get("raw_columns", default)
-        sources = getattr(owners, "columns", None)
+        # A TableEncoder knows the raw column and the Column of each feature.
+        owners, sources = zip(*known, strict=True) if known else (default, None)
         users = list(dict.fromkeys(owners))
         group = np.array([users.index(owner) for owner in owners], dtype=np.intp)
         place = partial(_place, users)

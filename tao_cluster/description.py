@@ -13,7 +13,13 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from ._utils.frames import check_aligned
-from .columns.names import Indicator, check_feature_names, printable, printable_names
+from .columns.names import (
+    Indicator,
+    check_feature_names,
+    levels_of,
+    printable,
+    printable_names,
+)
 from .columns.steps import UnsupportedStepError
 from .columns.table_reader import reads_once
 from .columns.view import RawView, flat_steps, output_names, shown, transformed
@@ -121,7 +127,8 @@ def describe(
     quality, unlabelled = _Quality.from_rows(read, embedding, y), np.zeros(len(weight), dtype=bool)
     if y is not None:
         unlabelled = (quality.free < 0) & (weight > 0)
-    english = premises_of(view, read.names, all_leaves, _english(nodes, read.names))
+    tree, levels = tree_of(view), levels_of(view, read.names)
+    english = premises_of(tree, levels, _english(nodes, read.names))
     has_rest = any(nodes[leaf]["cluster"] < 0 for leaf in all_leaves)
     classes, segments = getattr(last, "classes_", None), []
     numbers = [k for k in cluster_numbers(view) if k >= 0]

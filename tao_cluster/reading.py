@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ._utils.warnings import listed, warn
-from .columns.readers import WHITE_SPACE, Level, Number, UnreadableCellError, doubtful_number
+from .columns.readers import WHITE_SPACE, Level, Number, UnreadableCellError, Written
 from .columns.schema import (
     NA_VALUES,
     OpenQuestionsError,
@@ -406,7 +406,7 @@ def _typed(texts, layout, decision, may_ask):
     values = _truth(filled)
     if values is None:
         values = _numbers(filled, layout.decimal)
-        doubt = "" if is_number or values is None else doubtful_number(filled, layout.decimal)
+        doubt = "" if is_number or values is None else Written(decimal=layout.decimal).doubt(filled)
         if values is None or doubt == "codes" or (doubt and may_ask):
             return texts
     found = pd.Series(values, filled.index)

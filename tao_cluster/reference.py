@@ -53,6 +53,11 @@ class FreeClustering:
     centers: np.ndarray
     inertia: float
 
+    @classmethod
+    def from_labels(cls, objective, data, weight, labels, centers):
+        """Return the clustering with given labels and centres, and its cost."""
+        return cls(labels, centers, objective.value(data, labels, weight, centers))
+
 
 def free_clustering(
     reference, objective, rows, data, n_clusters, sample_weight, random_state, n_jobs=1
@@ -129,8 +134,7 @@ def free_clustering(
         order = np.argsort(~used, kind="stable")
         centers, labels = centers[order], np.argsort(order)[labels]
     with one_thread():
-        inertia = objective.value(data, labels, sample_weight, centers)
-    return FreeClustering(labels, centers, inertia)
+        return FreeClustering.from_labels(objective, data, sample_weight, labels, centers)
 
 
 def trimmed_clustering(reference, objective, rows, data, n_clusters, weight, random_state, n_jobs):
@@ -146,8 +150,7 @@ def trimmed_clustering(reference, objective, rows, data, n_clusters, weight, ran
             centers = objective.concentrated(rows, data, weight, centers, random_state)
     objective, centers = objective.settled(data, weight, centers)
     labels = nearest_center(objective, data, centers)
-    inertia = objective.value(data, labels, weight, centers)
-    return objective, FreeClustering(labels, centers, inertia)
+    return objective, FreeClustering.from_labels(objective, data, weight, labels, centers)
 
 
 def _finished(objective, data, weight, centers, labels):
@@ -170,7 +173,7 @@ def _by_labels(objective, rows, data, n_clusters, sample_weight):
     used_clusters(np.bincount(labels, minlength=n_clusters))
     blank = np.zeros((n_clusters, rows.shape[1]))
     centers = objective.update_centers(data, labels, sample_weight, blank)
-    return FreeClustering(labels, centers, objective.value(data, labels, sample_weight, centers))
+    return FreeClustering.from_labels(objective, data, sample_weight, labels, centers)
 
 
 def used_clusters(counts, is_given=False):

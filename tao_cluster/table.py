@@ -302,13 +302,8 @@ class TableEncoder(ColumnTransformer):
         inputs = [of_input[name] for name in self.feature_names_in_]
         columns = [Column(Source(j, reader=reader)) for j, (_, reader) in enumerate(inputs)]
         columns = through(self, columns, "encode")
-        Z.attrs["raw_columns"] = Owners([inputs[c.source.column][0] for c in columns])
-        Z.attrs["raw_columns"].columns = columns
+        Z.attrs["raw_columns"] = [(inputs[c.source.column][0], c) for c in columns]
         return Z
-
-
-class Owners(list):
-    """Names of the raw columns of features; its attribute `columns` has the features as Column."""
 
 
 @numpy_errors()

@@ -33,9 +33,6 @@ LAYERS = (
 )
 FACES = {"tao_cluster", "greedy"}  # their __init__.py loads names and submodules at first use
 
-# The facade: methods of trees and of estimators that only call functions of higher layers.
-FACADE = "tao_cluster.facade"
-
 MOST_LINES, MOST_LINES_OF_A_CLASS = 700, 300
 
 
@@ -82,11 +79,10 @@ def imports_of(path):
 
 @functools.cache
 def ours():
-    """Modules of ours that each module imports, except the facade."""
+    """Modules of ours that each module imports."""
     return {
         module: sorted({name for name, is_ours, _ in imports_of(path) if is_ours})
         for module, path in MODULES.items()
-        if module != FACADE
     }
 
 

@@ -12,7 +12,7 @@ from benchmarks import datasets, snapshot
 from benchmarks.evidence import readme
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
-from benchmarks.evidence.pages import ablations, tao_paper
+from benchmarks.evidence.pages import tao_paper
 from benchmarks.evidence.render import FalseSentenceError, pages
 from benchmarks.evidence.runs import COLUMNS, Results, Run, execute
 from benchmarks.evidence.tables import oblique
@@ -83,38 +83,6 @@ def test_printed_trees_are_compared_with_trees_of_their_data_and_size():
     assert plain["ratios"] == [199 / 50, 199 / 60]
     assert (plain["is_found"], strict["is_found"]) == (True, False)
     assert strict["ratios"] == [199 / 80]
-
-
-def test_published_algorithm_is_compared_by_its_nearest_setting():
-    """The mean over seeds counts, and the setting of two trees is given."""
-    rows = [
-        ("letter", "depth=6, lambda=5", 0, 4.0, 500),
-        ("letter", "depth=6, lambda=5", 1, 4.4, 500),
-        ("letter", "depth=6, lambda=10", 0, 9.0, 516),
-        ("fashion_mnist", "depth=5, lambda=100", 0, 4.0, 452),
-        ("fashion_mnist", "depth=4, lambda=10", 0, 5.2, 452),
-    ]
-    frame = pd.DataFrame(rows, columns=["data", "setting", "seed", "cost", "parameters"])
-    frame = frame.assign(method=oblique.PUBLISHED, setting=frame["setting"] + oblique.STARTS)
-    found = tao_paper.reproduction(frame, oblique.PUBLISHED)
-    distances = {each["paper"].cost: each["distance"] for each in found}
-    assert distances[4.06] == pytest.approx(4.2 / 4.06 - 1)
-    assert distances[5.22] == pytest.approx(1 - 4.0 / 5.22)
-
-
-def made_trees(factor, costs=(1.0, 2.0, 4.0)):
-    """Trees of a setting: parameters are factor * 100 / cost ** 0.5."""
-    frame = pd.DataFrame([(s, c * (1 + s / 10)) for s in range(3) for c in costs])
-    frame.columns = ["seed", "cost"]
-    return frame.assign(parameters=factor * 100 / frame["cost"] ** 0.5)
-
-
-def test_size_at_equal_cost():
-    """The ratio of two lines, and no ratio if too few costs are reached."""
-    ratio, error = ablations.size_ratio(made_trees(1.5, (1.0, 2.0, 5.0)), made_trees(1.0))
-    assert ratio == pytest.approx(1.5)
-    assert error == pytest.approx(0, abs=1e-9)
-    assert np.isnan(ablations.size_ratio(made_trees(1.5, (3.0, 6.0)), made_trees(1.0))[0])
 
 
 def write_fresh_data(folder, oblique_cost):

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_clustering, parametrize_with_ch
 
 import greedy
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
-from tao_cluster.objectives import KMedians, KMedoids, SphericalKMeans
+from tao_cluster.objectives import SphericalKMeans
 
 _ZERO_ROWS = "a row of zeros, which its data have, has no direction: the cosine distance refuses it"
 _CLASSIFIER = "what has predict_proba is asked for the tags of a classifier, which this is not"
@@ -38,13 +38,6 @@ VARIANTS = [
     TAOClustering(3, objective=SphericalKMeans(n_init=2), **_SMALL),
     TAOClustering(3, lambda_=0.1, depth=2, algorithm=_HISTOGRAMS),
 ]
-FURTHER = [
-    TAOClustering(3, lambda_=0.1, depth=2, algorithm=DirectForm(n_init=2)),
-    TAOClustering(3, objective=KMedoids(n_init=2), **_SMALL),
-    TAOClustering(3, objective=KMedians(n_init=2), **_SMALL),
-    TAOClustering(3, split="axis", depth=2, algorithm=DirectForm(n_init=1)),
-]
-
 
 GREEDY = [greedy.ExKMC, greedy.MixtureTree]
 OUTPUT_CHECKS = [
@@ -74,12 +67,6 @@ def expected_failures(estimator):
 @pytest.mark.slow
 @parametrize_with_checks(VARIANTS, expected_failed_checks=expected_failures)
 def test_scikit_learn_conventions(estimator, check):
-    run(estimator, check)
-
-
-@pytest.mark.sweep
-@parametrize_with_checks(FURTHER)
-def test_scikit_learn_conventions_of_further_settings(estimator, check):
     run(estimator, check)
 
 

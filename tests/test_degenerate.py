@@ -97,11 +97,6 @@ def test_constant_columns_are_not_used(fit):
     assert adjusted_rand_score(model.labels_, fit(BLOBS, 3).labels_) == 1
 
 
-def test_as_many_clusters_as_rows(fit):
-    model = fit(BLOBS[:3], 3)
-    assert_usable(model, BLOBS[:3])
-
-
 @pytest.mark.spaced(quick=6)
 def test_rows_of_weight_zero_are_absent(fit):
     weight = np.ones(24)
@@ -128,3 +123,8 @@ def test_a_cluster_without_rows(fit):
     assert model.node_counts_[0] == len(BLOBS)
     assert np.isfinite(model.cluster_centers_).all()
     assert model.to_text()
+
+
+def test_as_many_clusters_as_rows(fit):
+    model = fit(BLOBS[:3], 3)
+    assert_usable(model, BLOBS[:3])

@@ -72,13 +72,6 @@ def test_indices_outside_a_sparse_matrix_are_refused_everywhere(X, number):
         IMM(3).fit(X, embedding=bad)
 
 
-def test_a_sound_matrix_is_looked_at_and_left_alone(X):
-    long = sp.csr_matrix(X)
-    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
-    IMM(3, random_state=0).fit(long)
-    assert long.indices.dtype == long.indptr.dtype == np.int64
-
-
 # ---------------------------------------------------------------- costs
 
 
@@ -145,21 +138,6 @@ def test_one_heavy_row_does_not_swallow_the_cost(X, method, ratio):
     assert model.free_inertia_ > 100
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("objective", "split"),
-    [("kmeans", "oblique"), ("kmedians", "axis"), ("kmedoids", "axis"), ("spherical", "oblique")],
-)
-def test_one_frequent_row_leaves_the_other_clusters(X, objective, split):
-    """Lambda's grid went by all weights: no lambda of it was small enough for the other rows."""
-    weight = np.ones(60)
-    weight[0] = 1e6
-    model = TAOClustering(3, objective=objective, split=split, random_state=0)
-    model.fit(X, sample_weight=weight)
-    assert model.cost_increase_ < 1
-    assert model.tree_.n_leaves >= 3
-
-
 # ---------------------------------------------------------------- arguments
 
 
@@ -172,12 +150,6 @@ def test_tables_of_arrow_have_names(X):
     twice = pa.Table.from_arrays([pa.array(X[:, 0])] * 2, names=["a", "a"])
     with pytest.raises(ValueError, match="several columns of the name 'a'"):
         IMM(3).fit(twice)
-
-
-def test_names_of_an_embedding_are_told_apart(X):
-    twice = pd.DataFrame(X[:, :2], columns=["a", "a"])
-    with pytest.raises(ValueError, match="embedding has several columns of the name 'a'"):
-        IMM(3).fit(X, embedding=twice)
 
 
 @pytest.mark.parametrize("validation", [{1, 2}, {"a": 1}])

@@ -1,169 +1,155 @@
-"""Ctrl-C at random moments: the best tree and a warning, or the old state; nothing is torn."""
+"""Ctrl-C at several moments: the best tree and a warning, or the old state; nothing is torn.
 
-import json
-import os
+`tests/test_every_fit.py` sends it from functions of the packages, and this file at any moment.
+"""
+
 import signal
-import subprocess
-import sys
 import threading
 import time
 import warnings
-from pathlib import Path
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_info
 
-from greedy import IMM, ExKMC
-from tao_cluster import compare, stability
-from tao_cluster._utils.threads import (
-    check_interrupted,
-    interruptible,
-    map_in_threads,
-    one_thread,
+from greedy import IMM, ExKMC, ExShallow, Kauri, RandomCuts, SpEx
+from tao_cluster import (
+    DirectForm,
+    PenaltyMethod,
+    TAOClustering,
+    compare,
+    outofcore,
+    stability,
+    tao_path,
 )
 from tao_cluster._utils.warnings import InterruptedWarning, warn
-
-ROOT = Path(__file__).parents[1]
+from tao_cluster.objectives import KMeans
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are sent to a thread"),
     pytest.mark.usefixtures("python_hears_ctrl_c"),
 ]
 
-
-def press():
-    """What Ctrl-C does, from within."""
-    signal.raise_signal(signal.SIGINT)
-
-
-def endings(*arguments, **environment):
-    """How the interrupts of tests/interrupted.py ended, in a process of their own."""
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-W", "ignore", ROOT / "tests" / "interrupted.py", *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert not found["bad"]
-    return found["endings"]
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(1500, 6)) + 4 * RNG.integers(0, 2, (1500, 6))
+MANY = np.repeat(ROWS, 6, axis=0) + RNG.normal(size=(9000, 6))  # enough for two threads
 
 
-@pytest.mark.slow
-def test_interrupted_fits_leave_the_best_tree_or_the_old_state():
-    found = endings(15, 0, "few")
-    assert found.get("best", 0) + found.get("old", 0) >= 5
+def tao(**options):
+    options = {"lambda_": 5.0, "depth": 3, "algorithm": DirectForm(n_init=1)} | options
+    return TAOClustering(4, random_state=0, **options)
 
 
-@pytest.mark.sweep
-def test_two_hundred_interrupted_fits():
-    found = endings(200, 1)
-    assert min(found["best"], found["old"]) >= 20
+LIBLINEAR = PenaltyMethod(node_solver="liblinear", refine=False)
+FITS = {
+    "oblique": (tao(), ROWS[:500]),
+    "threads": (tao(n_jobs=2), MANY),
+    "liblinear": (tao(algorithm=LIBLINEAR, depth=2), ROWS[:400]),
+    "kauri": (Kauri(4, max_leaves=30, random_state=0), ROWS),
+    "exkmc": (ExKMC(4, max_leaves=60, random_state=0), ROWS),
+    "axis": (tao(split="axis"), ROWS[:500]),
+    "spherical": (tao(objective="spherical"), ROWS[:500]),
+    "goal": (tao(lambda_="auto", depth=2), ROWS[:500]),
+    "shallow": (ExShallow(4, random_state=0), ROWS),
+    "spex": (SpEx(4, max_leaves=12, random_state=0), ROWS),
+    "random cuts": (RandomCuts(4, n_trees=300, random_state=0, n_jobs=2), ROWS),
+}
+CALLS = {
+    "path": lambda: tao_path(ROWS[:300], 3, depth=2, algorithm=DirectForm(n_init=1)),
+    "blocks": lambda: outofcore.fit(tao(), [ROWS[:700], ROWS[700:]], random_state=0),
+}
 
 
-@pytest.mark.sweep
-def test_interrupted_compilation(tmp_path):
-    found = endings(20, 2, "few", "cold", NUMBA_CACHE_DIR=str(tmp_path))
-    assert found["old"] >= 5
-    endings(10, 3, "few", NUMBA_CACHE_DIR=str(tmp_path))  # with what was kept
+def settings():
+    """What a fit must leave as it was."""
+    libraries = [(library["filepath"], library["num_threads"]) for library in threadpool_info()]
+    return libraries, signal.getsignal(signal.SIGINT), [repr(each) for each in warnings.filters]
 
 
-def steps_of(function):
-    """What a computation has done before it ends with the KeyboardInterrupt."""
-    done = []
-    with pytest.raises(KeyboardInterrupt):
-        one_thread()(function)(done)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    check_interrupted()  # it is raised once
-    return done
-
-
-def test_it_is_postponed_to_the_next_check():
-    def compute(done):
-        press()
-        done.append("whole")
-        check_interrupted()
-        done.append("never")
-
-    assert steps_of(compute) == ["whole"]
-
-
-def test_it_comes_at_the_end_of_the_computation_at_the_latest():
-    def compute(done):
-        with one_thread():
-            press()
-        done.append("whole")
-
-    assert steps_of(compute) == ["whole"]
-
-
-def test_a_second_one_is_raised_at_once():
-    def compute(done):
-        press()
-        done.append("before")
-        press()
-        done.append("never")
-
-    assert steps_of(compute) == ["before"]
-
-
-def test_one_in_another_library_is_raised_at_once():
-    def compute(done):
-        with interruptible():
-            done.append("before")
-            press()
-        done.append("never")
-
-    assert steps_of(compute) == ["before"]
-    assert steps_of(lambda done: [press(), done.append("whole")]) == ["whole"]
-
-
-def test_another_handler_stays_and_other_threads_have_none():
-    pressed = []
-    before = signal.signal(signal.SIGINT, lambda *args: pressed.append(args))
-    try:
-        with one_thread():
-            press()
-        assert len(pressed) == 1
-    finally:
-        signal.signal(signal.SIGINT, before)
-    found = map_in_threads(lambda _: one_thread()(signal.getsignal)(signal.SIGINT), range(2), 2)
-    assert found == [signal.default_int_handler] * 2
-
-
-def test_settings_are_those_of_before():
-    def found():
-        return signal.getsignal(signal.SIGINT), threading.active_count()
-
-    before = found()
-    with one_thread():
-        assert signal.getsignal(signal.SIGINT) != before[0]
-        with one_thread(), warnings.catch_warnings():
+def interrupted(call, seconds):
+    """Return what a call returns that Ctrl-C reaches after some seconds, or None."""
+    main, before, found = threading.main_thread().ident, settings(), None
+    timer = threading.Timer(seconds, signal.pthread_kill, (main, signal.SIGINT))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            timer.start()
+            found = call()
+            timer.join()  # Ctrl-C after the end raises here
+            time.sleep(0.02)
+        except KeyboardInterrupt:
             pass
-        assert signal.getsignal(signal.SIGINT) != before[0]
-    assert found() == before
+        else:
+            assert any("nterrupted" in str(warning.message) for warning in caught)
+    timer.join()
+    assert settings() == before
+    return found
 
 
-def test_threads_that_have_not_begun_are_let_go():
-    begun = []
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.spaced(quick=1, slow=5)
+@pytest.mark.parametrize("name", [*FITS, *CALLS])
+def test_it_leaves_the_best_result_or_the_old_state(name):
+    """At some moments of a fit, whose seconds are those of its second run: the first compiles."""
+    prototype, X = FITS.get(name, (None, ROWS[:300]))
+    model = None if prototype is None else clone(prototype).fit(ROWS[:100, :4])
+    call = CALLS.get(name, lambda: model.fit(X))
+    for _ in range(2):
+        start = time.perf_counter()
+        call()
+        seconds = time.perf_counter() - start
+    for share in (0.1, 0.5, 0.9):
+        if model is not None:
+            model.fit(ROWS[:100, :4])
+        before = dict(vars(model)) if model is not None else {}
+        found = interrupted(call, share * seconds)
+        if model is not None:
+            is_old = all(value is before[key] for key, value in vars(model).items())
+            found = [] if is_old else [model]
+        for each in found if name != "blocks" and found else ():
+            assert each.n_features_in_ == each.tree_.n_features == X.shape[1]
+            np.testing.assert_array_equal(each.predict(X), each.labels_)
+            assert -each.score(X) == pytest.approx(each.inertia_)
 
-    def work(i):
-        begun.append(i)
-        if i == 0:
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        time.sleep(0.05)
 
-    with pytest.raises(KeyboardInterrupt), one_thread():
-        map_in_threads(work, range(200), 2)
-    n_begun = len(begun)
-    assert n_begun < 100
-    time.sleep(0.1)
-    assert len(begun) == n_begun
+@dataclass(frozen=True)
+class Pressed(KMeans):
+    """k-means that presses Ctrl-C while it computes centres, and notes what it does."""
+
+    times: int = 1
+
+    def update_centers(self, *arguments):
+        for _ in range(self.times):
+            signal.raise_signal(signal.SIGINT)
+            DONE.append("pressed")
+        return super().update_centers(*arguments)
+
+
+DONE = []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_first_is_postponed_and_the_second_raises_at_once(times):
+    DONE.clear()
+    model = tao(objective=Pressed(times=times))
+    before = settings()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(ROWS[:100])
+    assert DONE == ["pressed"]
+    assert settings() == before
+    assert not hasattr(model, "tree_")
+
+
+def test_another_handler_stays():
+    DONE.clear()
+    signal.signal(signal.SIGINT, lambda *args: DONE.append("heard"))
+    tao(objective=Pressed()).fit(ROWS[:100])
+    assert DONE.count("heard") == DONE.count("pressed") > 1
 
 
 # ---------------------------------------------------------------- functions that run several fits

@@ -54,13 +54,6 @@ def test_work_grows_with_the_values_of_x():
     assert many["values"] <= 7 * few["values"]
 
 
-@pytest.mark.slow
-def test_work_grows_with_the_columns():
-    few, many = work(600), work(600, 40)
-    assert many["steps"] <= 2 * few["steps"]
-    assert many["values"] <= 8 * few["values"]
-
-
 def test_counts_are_those_of_a_fit():
     """Without a search there are few passes, each of at most as many fits as tests."""
     X = np.random.default_rng(0).normal(size=(300, 4))

@@ -1,6 +1,5 @@
 """Pipelines of table_pipeline as JSON: the loaded one transforms and predicts alike."""
 
-import contextlib
 import json
 
 import numpy as np
@@ -76,38 +75,25 @@ def test_other_pipelines_cannot_be_saved(tmp_path):
     assert not (tmp_path / "model.json").exists()
 
 
-def mutations(data, path=()):
-    """Yield the path of each value in a JSON document."""
-    parts = data.items() if isinstance(data, dict) else enumerate(data)
-    for key, value in parts:
-        yield (*path, key)
-        if isinstance(value, dict | list):
-            yield from mutations(value, (*path, key))
-
-
-@pytest.mark.slow
-def test_changed_files_raise_a_value_error_or_work(tmp_path):
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("missing",), {}),
+        (("weights",), None),
+        (("schema", "columns"), 3),
+        (("transformers", 0, "step"), {"class": "Popen", "parameters": {}}),
+        (("transformers", 0, "columns"), []),
+        (("learned",), {"dict": {}}),
+    ],
+)
+def test_changed_files_raise_a_value_error(place, value, tmp_path):
     table, file = table_of(0), tmp_path / "model.json"
-    pipeline = table_pipeline(table, 3, missing="indicator", lambda_=1, random_state=0).fit(table)
-    save(pipeline, file)
-    text = file.read_text(encoding="utf-8")
-    places = list(mutations(json.loads(text)["pipeline"]))
-    rng = np.random.default_rng(0)
-    n_raised = 0
-    for place in (places[j] for j in rng.permutation(len(places))[:120]):
-        document = json.loads(text)
-        inner = document["pipeline"]
-        for key in place[:-1]:
-            inner = inner[key]
-        odd = [None, -1, "x", [], {}, 1e308, True, {"float": "nan"}]
-        inner[place[-1]] = odd[rng.integers(len(odd))]
-        file.write_text(json.dumps(document), encoding="utf-8")
-        try:
-            loaded = load(file)
-        except ValueError:
-            n_raised += 1
-            continue
-        # A changed reader may expect another unit than the cells of the table have.
-        with contextlib.suppress(ValueError):
-            loaded.predict(table)
-    assert n_raised > 40
+    save(table_pipeline(table, 3, lambda_=1, random_state=0).fit(table), file)
+    document = json.loads(file.read_text(encoding="utf-8"))
+    inner = document["pipeline"]
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ValueError, match="not a model that can be used"):
+        load(file)

@@ -160,8 +160,8 @@ def test_numbers_of_the_paper_stand_on_the_page_that_it_names():
         assert [x for x in re.findall(r"\d+\.\d+", claim) if x not in shown] == [], page
 
 
-def test_workflow_names_files_that_exist():
-    scripts = (".github/workflows/ci.yml", "tests/coverage.sh")
+def test_files_that_are_named_exist():
+    scripts = (".github/workflows/ci.yml", "tests/coverage.sh", "docs/guide/reliability.md")
     for text in [(ROOT / path).read_text(encoding="utf-8") for path in scripts]:
         names = re.sub(r"(\S+){(\S+)}(\S*)", _expanded, text)
         paths = re.findall(r"(?<![\w./])(?:tests|docs)/[\w/.]+\w", names)

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import small
-from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import Pipeline
@@ -16,7 +15,6 @@ from greedy import IMM
 from tao_cluster import PenaltyMethod, TAOClustering, load
 from tao_cluster.columns import raw_view
 from tao_cluster.export import to_dot, to_sql
-from tao_cluster.solvers import Liblinear, Newton
 
 # ---------------------------------------------------------------- weights, embedding
 
@@ -25,24 +23,6 @@ pytestmark = [
     pytest.mark.filterwarnings(f"ignore:{sentence}")
     for sentence in ("The tree has lost", "A tree of at most", "lambda_=", "The tree costs")
 ]
-
-
-@pytest.mark.spaced(quick=1)
-@pytest.mark.parametrize("node_solver", [Liblinear(1e-8), Newton(1e-10)])
-def test_weight_two_is_a_repeated_row(X, rng, node_solver):
-    """With the same reference and initial tree, which draw rows at random."""
-    weight = rng.integers(1, 4, len(X))
-    repeated = np.repeat(X, weight, axis=0)
-    options = {
-        "reference": KMeans(3, n_init=1, random_state=0).fit(X),
-        "init": small().fit(X).tree_,
-    }
-    options |= {"algorithm": PenaltyMethod(node_solver=node_solver, refine=False)}
-    weighted = small(**options).fit(X, sample_weight=weight)
-    plain = small(**options).fit(repeated)
-    np.testing.assert_array_equal(weighted.predict(X), plain.predict(X))
-    assert weighted.inertia_ == pytest.approx(plain.inertia_)
-    assert weighted.score(X, sample_weight=weight) == pytest.approx(plain.score(repeated))
 
 
 @pytest.mark.parametrize(
@@ -107,12 +87,6 @@ def test_extreme_depths(X, depth):
     assert len(np.unique(model.labels_)) == (1 if depth == 0 else 3)
 
 
-@pytest.mark.parametrize("lambda_", [0, 1e9])
-def test_extreme_lambdas(X, lambda_):
-    model = small(lambda_=lambda_).fit(X)
-    assert (model.tree_.n_leaves == 1) == (lambda_ > 0)
-
-
 def test_bad_data(X):
     with pytest.raises(ValueError, match="n_samples=2 should be >= n_clusters=3"):
         small().fit(X[:2])
@@ -158,32 +132,6 @@ def test_weights_of_all_sizes(digits, algorithm):
         X, sample_weight=weight
     )
     assert model.cost_increase_ < 5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scale", [2.0**-130, 2.0**130])
-def test_scale_of_the_data_changes_no_tree(digits, scale):
-    """Far beyond what single precision holds; lambda has the units of the cube."""
-    X = digits[:600]
-    plain = TAOClustering(8, lambda_=10, random_state=0).fit(X)
-    scaled = TAOClustering(8, lambda_=10 * scale**3, random_state=0).fit(X * scale)
-    np.testing.assert_array_equal(scaled.labels_, plain.labels_)
-    assert scaled.tree_.n_parameters == plain.tree_.n_parameters
-
-
-@pytest.mark.slow
-def test_an_interrupt_while_storing_changes_nothing(X, monkeypatch):
-    model = small().fit(X)
-    tree, labels = model.tree_, model.labels_
-
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tao_cluster.base.optimal_centers", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X[:100])
-    assert model.tree_ is tree
-    assert model.labels_ is labels
 
 
 def test_next_to_no_price_overflows_nothing():

@@ -187,16 +187,6 @@ def test_integers_that_may_name_the_rows_are_asked_about():
     assert decision(values[:51], "income")["kind"] == "number"  # too few to know
 
 
-def test_a_number_that_stands_for_missing_values_warns():
-    values = np.random.default_rng(1).normal(50, 5, N)
-    values[::20] = -999
-    with pytest.warns(UserWarning, match=r"Column 'c' has 12 values far from all others: -999;"):
-        decision(values)
-    found = decision(values, na_values=[-999])
-    assert found["missing"] == 12
-    assert decision(np.arange(N) % 60 - 9.0, "c")["kind"] == "number"
-
-
 def test_cells_of_another_type_are_the_same_level_or_raise():
     table = pd.DataFrame({"b": [True, False] * 120, "code": [1, 2, 3] * 80})
     table["x"] = np.random.default_rng(0).normal(size=N)

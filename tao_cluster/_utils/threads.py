@@ -1,13 +1,11 @@
 """Thread pools, single-threaded BLAS and OpenMP, and postponed keyboard interrupts."""
 
 import contextlib
-import os
+import functools
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 from threadpoolctl import ThreadpoolController
 
@@ -67,15 +65,9 @@ def check_interrupted():
 @contextlib.contextmanager
 def interrupt_warns():
     """Return a context for fast steps after which a result is complete: Ctrl-C only warns then."""
-    if threading.current_thread() is not threading.main_thread():
+    with _ctrl_c.marked("is_held"):
         yield
-        return
-    before, _ctrl_c.is_held = _ctrl_c.is_held, True
-    try:
-        yield
-    finally:
-        _ctrl_c.is_held = before
-    if not before and _take_pending():
+    if not _ctrl_c.is_held and _take_pending():
         warn("Interrupted at the end of the fit; its result is complete.", InterruptedWarning)
 
 
@@ -87,19 +79,13 @@ def interruptible():
     interrupt leaves no object half changed.
     """
     check_interrupted()
-    if threading.current_thread() is not threading.main_thread():
+    with _ctrl_c.marked("is_immediate"):
         yield
-        return
-    before, _ctrl_c.is_immediate = _ctrl_c.is_immediate, True
-    try:
-        yield
-    finally:
-        _ctrl_c.is_immediate = before
 
 
 def _take_pending():
     """Return whether the main thread has postponed a Ctrl-C, and forget it."""
-    if not _ctrl_c.is_pending or threading.current_thread() is not threading.main_thread():
+    if not _ctrl_c.is_pending or not _is_main():
         return False
     _ctrl_c.is_pending = False
     return True
@@ -143,7 +129,7 @@ def map_in_threads(function, items, most):
             check_interrupted()
             results.append(function(item))
         return results
-    helps_main = _own.helps_main or threading.current_thread() is threading.main_thread()
+    helps_main = _own.helps_main or _is_main()
     with ThreadPoolExecutor(most, initializer=_start_helper, initargs=(helps_main,)) as pool:
         tasks = [pool.submit(function, item) for item in items]
         try:
@@ -179,22 +165,36 @@ class _CtrlC:
         self.is_immediate = False  # whether the main thread is inside `interruptible`
         self.is_held = False  # whether the main thread is inside `interrupt_warns`
 
-    def start(self):
-        """Replace Python's default handler, in the main thread; return whether it was replaced."""
-        if (
-            threading.current_thread() is not threading.main_thread()
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        ):
-            return False
+    @contextlib.contextmanager
+    def postponed(self):
+        """Return a context with this handler in the place of Python's, in the main thread.
+
+        At its end, a KeyboardInterrupt that is still postponed is raised.
+        """
+        if not _is_main() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
         self.is_pending = self.is_immediate = self.is_held = False
         signal.signal(signal.SIGINT, self._handle)
-        return True
+        try:
+            yield
+        finally:
+            if signal.getsignal(signal.SIGINT) == self._handle:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            check_interrupted()
 
-    def stop(self):
-        """Restore Python's handler, and raise a KeyboardInterrupt that is still postponed."""
-        if signal.getsignal(signal.SIGINT) == self._handle:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        check_interrupted()
+    @contextlib.contextmanager
+    def marked(self, name):
+        """Return a context in which an attribute is true, in the main thread."""
+        if not _is_main():
+            yield
+            return
+        before = getattr(self, name)
+        setattr(self, name, True)
+        try:
+            yield
+        finally:
+            setattr(self, name, before)
 
     def _handle(self, signum, frame):
         del signum, frame
@@ -212,139 +212,97 @@ class _OneThread(contextlib.ContextDecorator):
 
     def __enter__(self):
         if _own.depth == 0:
-            _own.handles_ctrl_c = _ctrl_c.start()
-            _own.limits = _limit_own()
-            _shared.enter(_libraries().shared)
-            _own.errors = numpy_errors()
-            _own.errors.__enter__()
+            _own.contexts = contextlib.ExitStack()
+            for context in (_ctrl_c.postponed(), _own_limited(), _shared, numpy_errors()):
+                _own.contexts.enter_context(context)
         _own.depth += 1
         return self
 
     def __exit__(self, *error):
         _own.depth -= 1
         if _own.depth == 0:
-            _own.errors.__exit__(None, None, None)
-            limits, _own.limits = _own.limits, ()
-            _shared.leave()
-            _restore(limits)
-            if _own.handles_ctrl_c:
-                _ctrl_c.stop()
+            _own.contexts.close()
         return False
 
 
 class _Own(threading.local):
-    """State of one thread: how many :func:`one_thread` contexts it is in, and limits to restore."""
+    """State of one thread: how many :func:`one_thread` contexts it is in, and what they entered."""
 
     depth = 0
     helps_main = False  # whether the main thread waits for the results of this thread
-    limits = ()
-    handles_ctrl_c = False
+    contexts = None
 
 
 class _Shared:
-    """Thread limits of the libraries that have one limit per process.
+    """Context manager that limits the libraries that have one limit per process.
 
-    The object counts the threads inside :func:`one_thread`. The last one restores the limits.
+    It counts the threads inside. The last one that leaves restores the limits.
     """
 
     def __init__(self):
         self._lock = threading.Lock()
         self._entered, self._limits = 0, {}
 
-    def enter(self, libraries):
-        """Limit the libraries to one thread, and save their old limits if not saved yet."""
+    def __enter__(self):
         with self._lock:
             self._entered += 1
-            for library in libraries:
-                if library.path not in self._limits:
-                    self._limits[library.path] = (library, library.get())
-                library.set(1)
+            for path, get, set_ in _libraries(len(sys.modules))[1]:
+                self._limits.setdefault(path, (set_, get()))
+                set_(1)
 
-    def leave(self):
-        """Restore the old limits if this is the last thread to leave."""
+    def __exit__(self, *error):
         with self._lock:
             self._entered -= 1
             if self._entered == 0:
-                limits, self._limits = self._limits, {}
-                _restore(limits.values())
-
-    def after_fork(self):
-        """Reset the state in a forked child, where the other threads do not exist."""
-        self._lock = threading.Lock()
-        self._entered = int(_own.depth > 0)
+                for set_, number in self._limits.values():
+                    set_(number)
+                self._limits.clear()
 
 
-class _Library(NamedTuple):
-    """A loaded library, and the functions that get and set its number of threads."""
-
-    path: str
-    get: Callable
-    set: Callable
-
-
-class _Libraries(NamedTuple):
-    """The loaded libraries, grouped by whether a limit applies per thread or per process.
-
-    The limits of the libraries in `own` apply per thread, and those in `shared` per process.
-    """
-
-    n_modules: int = 0  # number of Python modules that were loaded at the time of the search
-    own: tuple = ()
-    shared: tuple = ()
-
-
-def _libraries():
-    """Return the loaded BLAS and OpenMP libraries.
-
-    The search is repeated if Python modules were loaded since the previous search.
-    """
-    global _known  # noqa: PLW0603
-    n_modules = len(sys.modules)
-    if _known.n_modules != n_modules:
-        own, shared = [], []
-        for library in ThreadpoolController().lib_controllers:  # the search takes milliseconds
-            is_openmp = "openmp" in (library.user_api, getattr(library, "threading_layer", None))
-            get, set_ = (None, None) if is_openmp else _calls_of_openblas(library)
-            terms = get or library.get_num_threads, set_ or library.set_num_threads
-            (own if is_openmp else shared).append(_Library(library.filepath, *terms))
-        _known = _Libraries(n_modules, tuple(own), tuple(shared))
-    return _known
-
-
-def _calls_of_openblas(library):
-    """Return OpenBLAS' functions that get and set its number of threads, else (None, None).
-
-    The functions of threadpoolctl 3.8 and later work only in the thread that called them first.
-    """
-    if library.internal_api == "openblas":
-        for name in getattr(library, "check_symbols", ()):
-            if hasattr(library.dynlib, name):
-                setter = name.replace("get_num_threads", "set_num_threads")
-                return getattr(library.dynlib, name), getattr(library.dynlib, setter)
-    return None, None
+@contextlib.contextmanager
+def _own_limited():
+    """Return a context that limits the libraries with a limit per thread, for this thread."""
+    before = [(set_, get()) for _, get, set_ in _libraries(len(sys.modules))[0]]
+    _limit_own()
+    try:
+        yield
+    finally:
+        for set_, number in before:
+            set_(number)
 
 
 def _limit_own():
-    """Limit the libraries whose limit applies per thread to one thread, for the calling thread.
+    for _, _, set_ in _libraries(len(sys.modules))[0]:
+        set_(1)
 
-    Returns
-    -------
-    list of (_Library, int or None)
-        Each of these libraries and its previous limit.
+
+@functools.lru_cache(maxsize=1)
+def _libraries(n_modules):
+    """Return the loaded libraries with a limit per thread, and those with one per process.
+
+    A library is a tuple of its path and the functions that get and set its number of threads. The
+    search takes milliseconds. It is repeated if the number of loaded Python modules has changed.
     """
-    before = [(library, library.get()) for library in _libraries().own]
-    for library, _ in before:
-        library.set(1)
-    return before
+    del n_modules
+    own, shared = [], []
+    for library in ThreadpoolController().lib_controllers:
+        if library.num_threads is None:  # it has no such functions
+            continue
+        is_own = "openmp" in (library.user_api, getattr(library, "threading_layer", None))
+        get, set_ = library.get_num_threads, library.set_num_threads
+        if not is_own and library.internal_api == "openblas":
+            # Those of threadpoolctl 3.8 and later work only in the thread that called them first.
+            names = [n for n in library.check_symbols if hasattr(library.dynlib, n)]
+            get, set_ = (
+                getattr(library.dynlib, names[0].replace("get_num", verb))
+                for verb in ("get_num", "set_num")
+            )
+        (own if is_own else shared).append((library.filepath, get, set_))
+    return own, shared
 
 
-def _restore(limits):
-    for library, number in limits:
-        if number is not None:
-            library.set(number)
+def _is_main():
+    return threading.current_thread() is threading.main_thread()
 
 
-_CONTEXT, _own, _shared, _known = _OneThread(), _Own(), _Shared(), _Libraries()
-_ctrl_c = _CtrlC()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_shared.after_fork)
+_CONTEXT, _own, _shared, _ctrl_c = _OneThread(), _Own(), _Shared(), _CtrlC()

@@ -19,7 +19,6 @@ from .readers import (
     Reader,
     Written,
     as_texts,
-    doubtful_number,
     stripped_texts,
     units_of,
 )
@@ -404,8 +403,7 @@ def _is_date_form(form):
 
 def _entries_of_numbers(written, texts):
     """Return the entries of a schema by which strings can be numbers: none if they are codes."""
-    doubt = doubtful_number(texts, written.decimal, written.thousands, written.unit)
-    usual = Written()
+    doubt, usual = written.doubt(texts), Written()
     keys = ("prefix", "suffix") if doubt else ("prefix", "suffix", "thousands", "decimal", "minus")
     entry = {"kind": "number"} | {
         key: getattr(written, key) for key in keys if getattr(written, key) != getattr(usual, key)

@@ -315,6 +315,34 @@ class Written(Reader):
                 return cls(tuple(missing), prefix, suffix, thousands, decimal, minus)
         return None
 
+    def doubt(self, texts):
+        """Return why strings that it reads may have another meaning: "codes", "mark", or "".
+
+        Codes have leading zeros (0071), exponents without a point or sign (12E12), decimals that
+        end in zeros beside others (1.9, 1.10), or more digits than a float. A mark may separate
+        thousands or decimals if three digits follow it in each number that has it, as in 1.250. A
+        dollar or pound sign says that a comma separates thousands.
+
+        Parameters
+        ----------
+        texts : Series of str
+        """
+        cells = texts.to_numpy(dtype=object)  # strings of Arrow are slow to iterate
+        text = "\n".join(cells)
+        if not self.unit:
+            ends = (rf"\{self.decimal}{end}$" for end in ("[1-9]0", r"\d"))
+            is_version = all(re.search(end, text, re.MULTILINE) for end in ends)
+            is_version = is_version and not re.search(rf"\{self.decimal}\d{{3}}", text)
+            if is_version or _LIKE_CODES.search(text):
+                return "codes"
+        marks = {".", ","} & {*text}
+        mark = next((each for each in (self.thousands, self.decimal) if each in marks), "")
+        if not mark or (mark == "," and self.unit[:1] in ("$", "£")):
+            return ""
+        form = re.compile(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}|[0-9]{{1,3}}")
+        numbers = (re.search("[0-9][0-9.,eE]*", cell) for cell in cells)
+        return "mark" if all(found and form.fullmatch(found[0]) for found in numbers) else ""
+
     def cell(self, number, column):
         """Return the number with its unit; see ``Reader.cell``."""
         text = f"{number:.0f}" if float(number).is_integer() else repr(float(number))
@@ -344,38 +372,6 @@ class Written(Reader):
         text = text.replace(self.thousands, "") if self.thousands else text
         text = text.replace(self.decimal, ".")
         return text if re.fullmatch(_NUMBER, text) else np.inf
-
-
-def doubtful_number(cells, decimal=".", thousands="", unit=""):
-    """Return why strings of numbers may have another meaning: "codes", "mark", or "".
-
-    Codes have leading zeros (0071), exponents without a point or sign (12E12), decimals that end
-    in zeros beside others (1.9, 1.10), or more digits than a float. A mark may separate thousands
-    or decimals if three digits follow it in each number that has it, as in 1.250.
-
-    Parameters
-    ----------
-    cells : Series of str
-    decimal, thousands : str
-        The marks by which they can be read.
-    unit : str
-        Text before and behind the numbers. A dollar or pound sign says that a comma separates
-        thousands.
-    """
-    cells = cells.to_numpy(dtype=object)  # strings of Arrow are slow to iterate
-    text = "\n".join(cells)
-    if not unit and _LIKE_CODES.search(text):
-        return "codes"
-    ends = (rf"\{decimal}{end}$" for end in ("[1-9]0", r"\d"))
-    is_version = not unit and all(re.search(end, text, re.MULTILINE) for end in ends)
-    if is_version and not re.search(rf"\{decimal}\d{{3}}", text):
-        return "codes"
-    mark = next((each for each in (thousands, decimal) if each in (".", ",") and each in text), "")
-    if not mark or (mark == "," and unit[:1] in ("$", "£")):
-        return ""
-    form = re.compile(rf"[1-9][0-9]{{0,2}}\{mark}[0-9]{{3}}|[0-9]{{1,3}}")
-    numbers = (re.search("[0-9][0-9.,eE]*", cell) for cell in cells)
-    return "mark" if all(found and form.fullmatch(found[0]) for found in numbers) else ""
 
 
 # A leading zero, an exponent without a point or sign, or an integer that no float is equal to.

@@ -233,17 +233,29 @@ def _check_types(column, read, levels):
 
 @contextlib.contextmanager
 def reading_once(model, X):
-    """Context manager in which a pipeline reads X, a raw table that must not change, only once."""
+    """Context manager in which a pipeline reads and encodes X, a raw table, only once.
+
+    The table must not change meanwhile.
+    """
     reader = model.steps[0][1] if isinstance(model, Pipeline) else None
     if not isinstance(reader, TableReader) or not hasattr(X, "columns"):
         yield
         return
     before = getattr(reader, "_known", None)
-    reader._known = X, reader._read(X)
+    reader._known = X, reader._read(X), []
     try:
         yield
     finally:
         reader._known = before
+
+
+def encoded_once(reader, table, encode):
+    """Return encode(), or its result for the same table that `reading_once` has read before."""
+    _, known, encoded = getattr(reader, "_known", None) or (None, None, None)
+    if known is None or known is not table:
+        return encode()
+    encoded += [] if encoded else [encode()]
+    return encoded[0]
 
 
 def reads_once(function):

@@ -35,7 +35,7 @@ from .steps import (
     columns_of,
     split_text_steps,
 )
-from .table_reader import TableReader, output_name
+from .table_reader import TableReader, encoded_once, output_name
 from .trees import raw_range, raw_sides, raw_stds, raw_tree
 
 
@@ -327,7 +327,8 @@ class RawView(Facade):
 
     def _encoded(self, table):
         """Return the columns that the model was fitted to, from the result of `_table`."""
-        return transformed(self.steps[1 if self._reader else 0 :], table)
+        first = 1 if self._reader else 0
+        return encoded_once(self._reader, table, lambda: transformed(self.steps[first:], table))
 
     @cached_property
     def _reader(self):

@@ -23,9 +23,9 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
     """Fit an estimator of tao_cluster or greedy to Dask arrays and DataFrames.
 
     The fit is that of :func:`tao_cluster.outofcore.fit`: the tree is fitted to a weighted sample of
-    the rows and refined in passes over all rows. Chunks or partitions are computed again in every
-    pass; persisted ones stay on their workers. If a worker dies, its work is repeated. The result
-    is identical for any number of workers and threads.
+    the rows, and passes over all rows compute its labels, centres and costs. Chunks or partitions
+    are computed again in every pass; persisted ones stay on their workers. If a worker dies, its
+    work is repeated. The result is identical for any number of workers and threads.
 
     Parameters
     ----------
@@ -36,8 +36,6 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         do the work.
     coreset_size : "auto" or int, default="auto"
         Expected number of rows of the sample; see :func:`tao_cluster.outofcore.fit`.
-    n_passes : int >= 0, default=3
-        Largest number of refinement passes.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples. The estimator has its own `random_state`.
     patience : float, default=60
@@ -73,14 +71,12 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         *,
         client=None,
         coreset_size="auto",
-        n_passes=3,
         random_state=None,
         patience=60.0,
     ):
         self.estimator = estimator
         self.client = client
         self.coreset_size = coreset_size
-        self.n_passes = n_passes
         self.random_state = random_state
         self.patience = patience
 
@@ -109,8 +105,7 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
             If a block cannot be computed or read, or if it kills its workers. The message names the
             block.
         LostRowsError
-            If the scheduler or all workers are lost before there is a tree. Afterwards, the fit
-            warns and keeps the best tree so far.
+            If the scheduler or all workers are lost.
         """
         del y
         blocks = self._blocks(X, sample_weight, embedding)
@@ -118,7 +113,6 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
             self.estimator,
             blocks,
             coreset_size=self.coreset_size,
-            n_passes=self.n_passes,
             random_state=self.random_state,
         )
         self._rows = X

@@ -133,29 +133,36 @@ def condition_text(node, precision, max_terms=None, *, is_left=True):
     if levels is not None:
         listed = levels["is_left"] == is_left
         return levels_text(levels["column"], levels["names"], is_listed=listed)
-    if len(node["terms"]) == 1:
-        return bounds_text([node], [bound_of(node, is_left)], precision)
-    return sum_bounds_text([node], [is_left], precision, max_terms)
+    return bounds_text([node], [is_left], precision, max_terms)
 
 
-def sum_bounds_text(nodes, sides, precision, max_terms=None):
-    """Return one or two bounds of a weighted sum as text: "0.5*a - 2*b > 3".
+def bounds_text(nodes, sides, precision, max_terms=None):
+    """Return one or two bounds of a feature or a weighted sum as text: "a >= 2", "2 <= a < 5".
 
     Parameters
     ----------
     nodes : list of dict
-        Decision nodes of a report that test the same sum.
+        Decision nodes of a report that test the same feature or sum: at most one upper bound and
+        one lower bound.
     sides : list of bool
         Whether each test sends the rows to the left.
     precision, max_terms
-        As for :func:`terms_text`.
+        As for :func:`terms_text`. The bound of a feature gets up to three more digits if these
+        make it exact.
     """
-    weights, limits = sum_texts(nodes, precision)
-    total = terms_text(nodes[0]["terms"], precision, max_terms, weights)
-    if len(nodes) == 1:
-        return f"{total} {'<=' if sides[0] else '>'} {limits[0]}"
-    limit = dict(zip(sides, limits, strict=True))
-    return f"{limit[False]} < {total} <= {limit[True]}"
+    if len(nodes[0]["terms"]) == 1:
+        total = tested_name(nodes[0]["terms"][0]["name"])
+        bounds = shown_bounds(nodes, [*map(bound_of, nodes, sides)], precision)
+    else:
+        weights, limits = sum_texts(nodes, precision)
+        total = terms_text(nodes[0]["terms"], precision, max_terms, weights)
+        signs = ["<=" if is_left else ">" for is_left in sides]
+        bounds = sorted(zip(signs, limits, strict=True), reverse=True)
+    if len(bounds) == 1:
+        ((sign, limit),) = bounds
+        return f"{total} {sign} {limit}"
+    (below, low), (above, high) = bounds
+    return f"{low} {below.replace('>', '<')} {total} {above} {high}"
 
 
 def condition_parts(node, precision, *, is_left=True):
@@ -236,31 +243,15 @@ def edge_signs(node):
     return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
 
 
-def bounds_text(nodes, bounds, precision):
-    """Return one or two bounds of a feature as text: "a >= 2", "2 <= a < 5".
-
-    Parameters
-    ----------
-    nodes : list of dict
-        Decision nodes of a report that test the feature.
-    bounds : list of Bound
-        The bound at each node: at most one upper and one lower bound.
-    precision : int
-        Significant digits; a bound gets up to three more if these make it exact.
-    """
-    name = tested_name(nodes[0]["terms"][0]["name"])
-    shown = shown_bounds(nodes, bounds, precision)
-    if len(shown) == 1:
-        ((sign, limit),) = shown
-        return f"{name} {sign} {limit}"
-    (below, low), (above, high) = shown
-    return f"{low} {below.replace('>', '<')} {name} {above} {high}"
-
-
 def shown_bounds(nodes, bounds, precision):
     """Return the signs and the texts of the values of one or two bounds, a lower bound first.
 
-    The parameters are those of :func:`bounds_text`.
+    Parameters
+    ----------
+    nodes, precision
+        As for :func:`bounds_text`.
+    bounds : list of Bound
+        The bound of the feature at each node.
     """
     name = nodes[0]["terms"][0]["name"]
     shown = [

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ..columns.dates import Date, first_second
+from ..columns.dates import PARTS_OF_PANDAS, Date, first_second
 from ..columns.names import Indicator, Numeric, levels_of
 from ..columns.readers import Level, Number
 from ..columns.view import named
 from ..report import cluster_values
 from ..tree import tree_of
-from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
+from ..tree.conditions import LevelSet
 from .format import check_options
 from .sql import column_of, union_of_levels
+from .text import premises_of
 
 _DAY = 86_400
-_PARTS = {"month": "month", "weekday": "day_of_week", "hour": "hour"}
 
 
 def to_query(model, feature_names=None, *, names=True):
@@ -67,9 +67,9 @@ def to_query(model, feature_names=None, *, names=True):
     check_options("to_query", names=names)
     model, columns = named(model, feature_names)
     tree, keys = tree_of(model).prune(), cluster_values(model, names=names)
-    sets, write, rules = level_sets(tree, levels_of(model, columns)), _Writer(columns), {}
-    for leaf, conditions in sorted(conditions_of_leaves(tree, sets), key=lambda pair: pair[0]):
-        rule = " and ".join(map(write.condition, conditions)) or "index == index"
+    levels, write, rules = levels_of(model, columns), _Writer(columns).condition, {}
+    for leaf, held in premises_of(tree, levels, write, are_joined=False).items():
+        rule = " and ".join(held) or "index == index"
         rules.setdefault(int(tree.leaf_label[leaf]), []).append(rule)
     return {
         keys[k]: rule[0] if len(rule) == 1 else " or ".join(f"({each})" for each in rule)
@@ -88,8 +88,9 @@ class _Writer:
 
     names: Sequence
 
-    def condition(self, condition):
-        """Return the expression of a Condition or LevelSet."""
+    def condition(self, conditions):
+        """Return the expression of a list of one Condition or LevelSet."""
+        (condition,) = conditions
         if isinstance(condition, LevelSet):
             listed = [self.names[j] for j in condition.features]
             return self._levels(listed, is_listed=condition.is_listed)
@@ -129,7 +130,7 @@ class _Writer:
         """Return the expression of a raw cell; codes for missing values become missing."""
         column, reader = _quoted(column_of(name)), getattr(name, "reader", None)
         if isinstance(reader, Date) and reader.is_typed:
-            return column if reader.part is None else f"{column}.dt.{_PARTS[reader.part]}"
+            return column if reader.part is None else f"{column}.dt.{PARTS_OF_PANDAS[reader.part]}"
         if not (reader is None or isinstance(reader, Number | Level)):
             raise ValueError(
                 f"to_query needs columns of numbers, dates and categories, but the pipeline reads "

@@ -14,7 +14,7 @@ from ..columns.readers import Level
 from ..columns.view import named
 from ..report import cluster_values, intervals
 from ..tree import tree_of
-from ..tree.conditions import Condition, LevelSet, conditions_of_leaves, level_sets
+from ..tree.conditions import Condition, LevelSet
 from .digits import without_rounding
 from .format import check_options
 from .sql_cells import date_test, may_have_strings, missing, missing_code, number_of, number_or_null
@@ -30,6 +30,7 @@ from .sql_dialects import (
     sql_text,
     string_literal,
 )
+from .text import premises_of
 
 _COMPARE = {"<=": exp.LTE, "<": exp.LT, ">=": exp.GTE, ">": exp.GT}
 _EXACT_INTEGERS = 2.0**53  # beyond it, integers are rounded to floats
@@ -120,19 +121,15 @@ def to_sql(tree, columns=None, *, table=None, dialect="sqlite", names=True):
     # A test without weights sends all rows to one side: pruning removes the other side.
     tree, values = tree_of(model).prune(), cluster_values(model, names=names)
     values = {k: _value(values[k], dialect) for k in set(tree.leaf_label[tree.leaves].tolist())}
-    sets = level_sets(tree, levels_of(model, columns))
     _check_unique(columns, tree.used_features)
     name = None if table is None else identifier(table)
-    write = _Writer(columns, name, dialect, {}, _intervals(model))
-    lines, written = {}, {}  # each condition is formatted once, and used on all paths with it
-    for leaf, conditions in conditions_of_leaves(tree, sets):
-        keys = [c if isinstance(c, LevelSet) else (c.node, c.is_left) for c in conditions]
-        for key, condition in zip(keys, conditions, strict=True):
-            if key not in written:
-                written[key] = write.condition(condition)
-        when = " AND ".join(written[key] for key in keys)
-        lines[leaf] = f"  WHEN {when} THEN {values[tree.leaf_label[leaf]]}"
-    found = "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
+    write = _Writer(columns, name, dialect, {}, _intervals(model)).condition
+    rules = premises_of(tree, levels_of(model, columns), write, are_joined=False)
+    lines = (
+        f"  WHEN {' AND '.join(rule)} THEN {values[tree.leaf_label[leaf]]}"
+        for leaf, rule in rules.items()
+    )
+    found = "\n".join(["CASE", *lines, "END"])
     if tree.n_leaves == 1:
         found = values[tree.leaf_label[0]]
     if table is None:
@@ -212,8 +209,9 @@ class _Writer:
     known: dict
     intervals: dict
 
-    def condition(self, condition):
-        """Return the SQL text of a Condition or LevelSet."""
+    def condition(self, conditions):
+        """Return the SQL text of a list of one Condition or LevelSet."""
+        (condition,) = conditions
         if isinstance(condition, LevelSet):
             listed = [self.names[j] for j in condition.features]
             found = self.levels(listed, is_listed=condition.is_listed)

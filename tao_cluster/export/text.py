@@ -10,7 +10,6 @@ from .format import (
     check_options,
     condition_text,
     rows_text,
-    sum_bounds_text,
 )
 
 _BAR, _MOST_BARS = "|    ", 30
@@ -163,43 +162,47 @@ def rules_of(model, names, nodes, leaves, precision=3, max_terms=None):
         if isinstance(pair[0], LevelSet):
             listed = [names[j] for j in pair[0].features]
             return levels_text(pair[0].variable, listed, is_listed=pair[0].is_listed)
-        return _premise(pair, nodes, precision, max_terms)
+        tests, sides = [nodes[c.node] for c in pair], [c.is_left for c in pair]
+        return bounds_text(tests, sides, precision, max_terms)
 
-    held = premises_of(model, names, leaves, write)
+    tree = tree_of(model)
+    held = premises_of(tree, levels_of(model, names), write, leaves)
     return [_rule(held[leaf], nodes[leaf]) for leaf in leaves]
 
 
-def premises_of(model, names, leaves, write):
-    """Return the conditions of some leaves as texts: dict of list of str, by leaf.
+def premises_of(tree, levels, write, leaves=None, *, are_joined=True):
+    """Return the conditions of leaves as texts: dict of list of str, by leaf in increasing order.
 
     Parameters
     ----------
-    model, names, leaves
-        As for :func:`rules_of`.
+    tree : Tree
+    levels : dict of LevelFeature, by feature; see :func:`.levels_of`
     write : callable(list) -> str
         It writes one LevelSet, or one or two Conditions (a lower and an upper bound) of the same
         feature or weighted sum. Several leaves share conditions; each is written once.
+    leaves : sequence of int, optional
+        Node numbers of the leaves. The default is all.
+    are_joined : bool, default=True
+        Whether the two bounds of a feature or sum are written together, instead of one by one.
     """
-    tree, known, wanted = tree_of(model), {}, set(leaves)
+    known, found, wanted = {}, {}, set(tree.leaves.tolist() if leaves is None else leaves)
+    for leaf, conditions in conditions_of_leaves(tree, level_sets(tree, levels)):
+        if leaf not in wanted:
+            continue
+        groups = {}
+        for condition in conditions:
+            subject = condition.variable if isinstance(condition, LevelSet) else condition.sum
+            groups.setdefault(subject if are_joined else condition, []).append(condition)
+        keys = [tuple(map(_key, group)) for group in groups.values()]
+        for key, group in zip(keys, groups.values(), strict=True):
+            if key not in known:
+                known[key] = write(group)
+        found[leaf] = [known[key] for key in keys]
+    return dict(sorted(found.items()))
 
-    def written(pair):
-        if isinstance(pair[0], LevelSet):
-            return write(pair)
-        key = tuple((condition.node, condition.is_left) for condition in pair)
-        if key not in known:
-            known[key] = write(pair)
-        return known[key]
 
-    found = {}
-    for leaf, conditions in conditions_of_leaves(tree, level_sets(tree, levels_of(model, names))):
-        if leaf in wanted:
-            pairs = {}
-            for condition in conditions:
-                is_set = isinstance(condition, LevelSet)
-                key = condition.variable if is_set else condition.sum
-                pairs.setdefault(key, []).append(condition)
-            found[leaf] = [written(pair) for pair in pairs.values()]
-    return found
+def _key(condition):
+    return condition if isinstance(condition, LevelSet) else (condition.node, condition.is_left)
 
 
 def _rule(held, leaf):
@@ -209,11 +212,3 @@ def _rule(held, leaf):
     if leaf["count"] is None:
         return rule
     return f"{rule} ({rows_text(leaf)})"
-
-
-def _premise(pair, nodes, precision, max_terms):
-    """Return the text of one or two conditions on the same feature or weighted sum."""
-    tests = [nodes[condition.node] for condition in pair]
-    if len(tests[0]["terms"]) == 1:
-        return bounds_text(tests, [c.bound for c in pair], precision)
-    return sum_bounds_text(tests, [c.is_left for c in pair], precision, max_terms)

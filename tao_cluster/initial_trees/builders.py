@@ -112,22 +112,15 @@ class Bisecting(Part, InitialTree):
         view = kernel_arrays(X)
 
         def bisect(rows, remaining):
-            return self._bisect(X, view, rows, sample_weight, rng)
+            if len(rows) < 2:
+                return None
+            sample = rows
+            if len(rows) > self.max_rows:
+                sample = np.sort(rng.choice(rows, self.max_rows, replace=False))
+            split = _two_means(X[sample], sample_weight[sample], self.n_init, rng)
+            return _parted(view, rows, split)
 
         return _grow_over_rows(self.depth, bisect, labels, sample_weight, len(centers), X.shape[1])
-
-    def _bisect(self, X, view, rows, sample_weight, rng):
-        """Divide some rows by the hyperplane halfway between the two centres of 2-means.
-
-        Return the test and a bool mask of the rows on its left, or None if one side is empty.
-        """
-        if len(rows) < 2:
-            return None
-        sample = rows
-        if len(rows) > self.max_rows:
-            sample = np.sort(rng.choice(rows, self.max_rows, replace=False))
-        split = _two_means(X[sample], sample_weight[sample], self.n_init, rng)
-        return _parted(view, rows, split)
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,7 @@ _LIMITS = ("min_samples_leaf", "min_weight_fraction_leaf")  # names for a number
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
 
-def cart_tree(
-    X,
-    labels,
-    max_leaf_nodes,
-    sample_weight=None,
-    random_state=0,
-    max_depth=None,
-    min_samples_leaf=1,
-):
+def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, **options):
     """Fit an axis-aligned tree that predicts given labels.
 
     Parameters
@@ -40,11 +32,8 @@ def cart_tree(
     max_leaf_nodes : int >= 2
         Values above the number of rows have no further effect; the same holds for `max_depth`.
     sample_weight : array of shape (n,), optional
-    random_state : int
-        Breaks ties between equally good splits.
-    max_depth : int, optional
-    min_samples_leaf : int or float
-        Minimum number of rows of X in a leaf or, if it is a float, minimum share of their weight.
+    random_state, **options
+        The other parameters of :func:`cart_trees`.
 
     Returns
     -------
@@ -57,7 +46,6 @@ def cart_tree(
     >>> cart_tree(np.array([[0.0], [1.0], [8.0]]), [0, 0, 1], max_leaf_nodes=2).to_rules()
     ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
-    options = {"max_depth": max_depth, "min_samples_leaf": min_samples_leaf}
     return cart_trees(X, labels, [max_leaf_nodes], sample_weight, random_state, **options)[0]
 
 
@@ -78,8 +66,13 @@ def cart_trees(
     Parameters
     ----------
     sizes : list of int >= 1, maximum numbers of leaves
-    X, labels, sample_weight, random_state, max_depth, min_samples_leaf
+    X, labels, sample_weight
         As for :func:`cart_tree`.
+    random_state : int
+        Breaks ties between equally good splits.
+    max_depth : int, optional
+    min_samples_leaf : int or float
+        Minimum number of rows of X in a leaf or, if it is a float, minimum share of their weight.
     """
     n_rows = X.shape[0]
     cart = DecisionTreeClassifier(

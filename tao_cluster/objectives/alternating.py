@@ -181,17 +181,17 @@ class ByDistances(Objective):
     """Base class of objectives that only define distances and centres.
 
     The cost of a clustering is the weighted sum of the distances of rows to their centres. The
-    clustering without a tree is found by :class:`AlternatingClustering`, with the `n_init` and
-    `swaps` of the objective.
+    clustering without a tree is found by :class:`AlternatingClustering`, with the `init`,
+    `n_init` and `swaps` of the objective.
     """
 
+    init: str = "k-means++"
     swaps: ClassVar[str | None] = None
 
     def reference(self, n_clusters, random_state):
-        """Return an AlternatingClustering with the `n_init` and `swaps` of the objective."""
-        return AlternatingClustering(
-            n_clusters, self, n_init=self.n_init, swaps=self.swaps, random_state=random_state
-        )
+        """Return an AlternatingClustering with the settings of the objective."""
+        options = {"init": self.init, "n_init": self.n_init, "swaps": self.swaps}
+        return AlternatingClustering(n_clusters, self, **options, random_state=random_state)
 
     def value(self, data, labels, weight, centers):
         """Return the weighted sum of dissimilarities of rows to the centres of their clusters."""

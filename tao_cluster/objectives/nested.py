@@ -42,13 +42,8 @@ class NestedMeans(Part, Objective):
     shares: Any = None
     can_perturb_rows: ClassVar[bool] = True
 
-    def prepare(self, X):
-        """Prepare the rows as :class:`KMeans` does."""
-        return _KMEANS.prepare(X)
-
-    def in_threads(self, data, n_jobs):
-        """Return the same data for work in several threads."""
-        return _KMEANS.in_threads(data, n_jobs)
+    # The rows are those of k-means, and dissimilarities are squares.
+    prepare, in_threads, as_distance = KMeans.prepare, KMeans.in_threads, KMeans.as_distance
 
     def distances(self, data, centers):
         """Return the cost of each row in each cluster, over all levels: array of shape (n, K)."""
@@ -93,10 +88,6 @@ class NestedMeans(Part, Objective):
         """Return the weighted cost of the rows in their clusters, over all levels."""
         own = float(weight @ (centers[:, -1] ** 2)[labels])
         return _KMEANS.value(data, labels, weight, centers[:, :-1]) + own
-
-    def as_distance(self, dissimilarities):
-        """Return square roots of costs."""
-        return np.sqrt(dissimilarities, out=dissimilarities)
 
 
 @dataclass(frozen=True, eq=False)

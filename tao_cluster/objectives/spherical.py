@@ -10,7 +10,7 @@ from sklearn.utils.extmath import row_norms
 from .._utils.frames import InvalidRowsError
 from .._utils.matrices import row_blocks, rows_between
 from .._utils.options import Part
-from .alternating import AlternatingClustering, ByDistances
+from .alternating import ByDistances
 from .base import cluster_sums
 
 # Cosine distances below this value are rounding errors of products of unit vectors.
@@ -53,12 +53,6 @@ class SphericalKMeans(Part, ByDistances):
 
     n_init: int = 10
     init: str = "k-means++"
-
-    def reference(self, n_clusters, random_state):
-        """Return an AlternatingClustering with `n_init` restarts."""
-        return AlternatingClustering(
-            n_clusters, self, init=self.init, n_init=self.n_init, random_state=random_state
-        )
 
     def prepare(self, X):
         """Compute the inverse norms of the rows; X itself is not copied.

@@ -66,10 +66,8 @@ class DirectForm(Part):
         weights.
     max_rows : "auto", int or None, default="auto"
         If X has more distinct rows, a weighted sample of this size finds the tree. The free
-        clustering is that of all rows. With ``relax=True``, passes over all rows then improve the
-        tests and labels (as in :func:`tao_cluster.outofcore.fit`). Centres and cost are those of
-        all rows. "auto" is 100 000, or 1000 per cluster if that is more; axis-aligned trees then
-        use all rows. None always uses all rows.
+        clustering, the centres and the cost are those of all rows. "auto" is 100 000, or 1000 per
+        cluster if that is more; axis-aligned trees then use all rows. None always uses all rows.
     max_features_per_test : int, default=None
         Maximum number of features in each test of an oblique tree. With 2, each test can be drawn
         as a line in the plane (bivariate trees, Kairgeldin & Carreira-Perpiñán, KDD 2024). None

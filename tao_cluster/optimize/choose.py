@@ -47,34 +47,25 @@ class Candidate(NamedTuple):
     leaf_of_row: np.ndarray | None = None
 
 
-def choose(candidates, goal, max_leaves=None, shrink=None):
-    """Return the candidate that suits a goal best.
+def choose(candidates, goal):
+    """Return the candidate that suits a goal best; the nearest one if none is within the limit.
+
+    Of several candidates of one size, only the last one counts. Candidates without last passes are
+    returned only if no candidate had them.
 
     Parameters
     ----------
     candidates : sequence of Candidate
-        Of several candidates of one size, only the last one counts. Candidates without last passes
-        are returned only if no candidate had them.
     goal : Goal
-    max_leaves : int, optional
-        Maximum number of leaves.
-    shrink : callable(Candidate, Goal, max_leaves) -> Candidate, optional
-        Prunes a tree to the limits of size. It is called if the chosen tree is beyond them.
 
     Returns
     -------
     Candidate
-        The nearest one if none is within the limit.
     """
     candidates = list({candidate.size: candidate for candidate in candidates}.values())
     order = goal.order([one.cost for one in candidates], [one.tree for one in candidates])
     ranked = [candidates[at] for at in order]
-    chosen = next((one for one in ranked if one.is_finished), ranked[0])
-    has_room = goal.has_room_for(chosen.tree)
-    has_room &= max_leaves is None or chosen.tree.n_leaves <= max_leaves
-    if shrink is not None and not has_room:
-        chosen = shrink(chosen, goal, max_leaves)
-    return chosen
+    return next((one for one in ranked if one.is_finished), ranked[0])
 
 
 @dataclass(frozen=True)

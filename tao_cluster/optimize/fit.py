@@ -1,21 +1,11 @@
 """The way of a fit, as one line: rows, trees of several sizes, a choice, and last passes.
 
-The modules :mod:`.oblique` and :mod:`.axis` have the same functions, which find trees:
-
-- ``path(fit, goal)`` yields trees of several sizes, from which a goal chooses one;
-- ``at_size(fit, size)`` returns the tree of one size of the path;
-- ``start(search, trees, lambda_, random_state)`` returns the state from which a descent starts;
-- ``sampled(fit)`` returns the evaluator over the rows of the first passes;
-- ``finish(fit, state, lambda_)`` returns the tree of a state after its last passes;
-- ``better_states(fit, state, lambda_, goal, effort, rivals)`` searches for better trees;
-- ``shrunk(fit, candidate, goal, max_leaves)`` prunes a tree to the limits of size;
-- ``per_size(fit, sizes)`` yields the trees of `tao_path`.
+The modules :mod:`.oblique` and :mod:`.axis` find trees of their kind of splits. Both have the
+functions `path`, `at_size`, `per_size` and `finish`.
 """
 
-import itertools
-from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -24,27 +14,20 @@ from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted
 from .._utils.warnings import InterruptedWarning, warn
 from ..initial_trees.builders import number_of_starts
-from ..outofcore.refinement import refine, relabel_leaves
-from ..outofcore.statistics import AllRows, WeightedRows
 from ..problem.copies import max_copies
 from ..problem.problem import Result
 from ..reference import optimal_centers
 from ..tree.routing import kernel_arrays
 from . import axis, oblique
+from .axis import WiderTable, fit_with_sets
 from .choose import Candidate, Goal, choose
 from .diagnostics import range_of_lambda, warn_choice, warn_unsolved
-from .level_fit import WiderTable, fit_with_sets
+from .limits import pruned_to, within_share
 from .penalty_method import mu_path, with_histograms
 from .settings import Settings, check_path
 from .simplify import simplified
-from .state import APPROACH, Evaluator, History, approach, descend, starting_trees
-from .tree_step import TreeStep
-from .trimming import within_share
+from .state import APPROACH, Evaluator, History, approach, best_start, descend, starting_trees
 
-# If the tree is fitted to a sample of the rows, passes over all rows improve it afterwards. The
-# first number is the maximum number of these passes. The second one replaces it if the fit has a
-# limit of size or cost, because several trees then need the passes.
-_N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 # With a limit, oblique trees of at most this many parameters per cluster are compared with the
 # axis-aligned tree of the same size. Larger ones are better without this.
 _MOST_PER_CLUSTER = 6
@@ -54,7 +37,7 @@ _MOST_PER_CLUSTER = 6
 _CLOSE, _HOPELESS = (0.5, 2.0), (0.8, 3.0)
 # More initial trees than this are divided among several fits, and the best result is kept. A single
 # fit from the best of all starts could be worse than one from the best of a few.
-_STARTS_OF_ATTEMPT = 4
+_STARTS_OF_FIT = 4
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
 # Factors of the price of rows without a cluster in further fits, if trees leave out more than the
 # share of the rows.
@@ -95,79 +78,54 @@ def fit_tree(problem, settings, random_state, on_record=None):
     """
     # This comes first, because it needs much memory, and later steps keep memory in use.
     range_ = range_of_lambda(problem, settings)
-    best = _best_attempt(problem, settings, random_state, on_record)
-    costs = best.fit.costs_along_lambda()
-    if problem.objective.trims:
-        best = _within_share(problem, settings, random_state, on_record, best)
-        costs = costs and [best.chosen.cost]  # the others can have another price
+    best = _best_fit(problem, settings, random_state, on_record)
     best.goal.warn_if_missed(best.chosen)
-    warn_unsolved(best.fit.search)
-    warn_choice(problem, settings, best.chosen, costs, range_)
-    return _published(best.fit, best.chosen, **best.found)
+    warn_unsolved(best.search)
+    warn_choice(problem, settings, best.chosen, best.costs_along_lambda(), range_)
+    return _published(best, best.chosen)
 
 
-class Attempt(NamedTuple):
-    """A complete fit from a few initial trees.
+def _best_fit(problem, settings, random_state, on_record):
+    """Return the best fit of all groups of initial trees, or the best so far after an interrupt.
 
-    Parameters
-    ----------
-    fit : Fit
-    goal : Goal
-        What the tree was chosen by.
-    chosen : Candidate
-    found : dict of further fitted attributes
+    If the objective leaves rows out, a tree that leaves out more than the share is relabelled, and
+    the fit is repeated with a higher price; also if the tree leaves out the rows of a whole
+    cluster. The best tree at the original price is kept.
     """
-
-    fit: "Fit"
-    goal: Goal
-    chosen: Candidate
-    found: dict
-
-    def better_one(self, other):
-        """Return the attempt whose tree suits the goal better; the other one if they are equal."""
-        goal, pair = self.goal, (other, self)
-        if not goal.is_limit and self.fit.search.settings.is_oblique:
-            goal = goal.for_clusters(self.fit.rows.problem.n_clusters)
-        order = goal.order([one.chosen.cost for one in pair], [one.chosen.tree for one in pair])
-        return pair[order[0]]
-
-
-def _best_attempt(problem, settings, random_state, on_record):
-    """Return the best of all attempts, or the best so far after an interrupt."""
-    attempts = _attempts(problem, settings, random_state, on_record)
-    best = next(attempts)
+    trims, fit, is_complete = problem.objective.trims, None, True
+    found = []  # one fit per price
     try:
-        for attempt in attempts:
-            best = attempt.better_one(best)
-    except KeyboardInterrupt:
-        warn(INTERRUPTED, InterruptedWarning)
-        best.fit.is_complete = False
-    return best
-
-
-def _within_share(problem, settings, random_state, on_record, first):
-    """Return an attempt whose tree leaves out at most the share of the rows.
-
-    A tree that leaves out more is relabelled, and the fit is repeated with a higher price; also if
-    the tree leaves out the rows of a whole cluster. The best tree at the original price is kept.
-    """
-    most = min(problem.n_used(problem.free.labels), settings.max_leaves or np.inf)
-    best, attempt = None, first
-    try:
-        for factor in (*_PRICES, None):
-            tree, chosen = attempt.chosen.tree, _relabelled(problem, attempt.chosen)
-            attempt = attempt._replace(chosen=chosen)
-            best = attempt if best is None else attempt.better_one(best)
-            n_clusters = problem.n_used(tree.leaf_label[tree.leaves])
-            is_good = chosen.tree is tree and n_clusters >= most
-            if is_good or factor is None or not attempt.fit.is_complete:
+        for factor in (None, *_PRICES) if trims else (None,):
+            priced = problem
+            if factor is not None:
+                priced = problem.at_price(factor * problem.objective.price)
+            found.append(None)
+            for fit in _fits(priced, settings, random_state, on_record):
+                fit.run()
+                found[-1] = fit.better_one(found[-1])
+            if trims and _leaves_out_few(problem, settings, found[-1].chosen.tree):
                 break
-            harder = problem.at_price(factor * problem.objective.price)
-            attempt = _best_attempt(harder, settings, random_state, on_record)
     except KeyboardInterrupt:
+        is_complete = False
+        if fit is not None and fit.end_early():
+            found[-1] = fit.better_one(found[-1])
+        if not any(found):
+            raise
         warn(INTERRUPTED, InterruptedWarning)
-        best.fit.is_complete = False
+    best = None
+    for each in filter(None, found):
+        if trims:
+            each.chosen = _relabelled(problem, each.chosen)
+        best = each.better_one(best)
+    best.is_complete = is_complete
     return best
+
+
+def _leaves_out_few(problem, settings, tree):
+    """Return whether a tree leaves out at most the share, and no cluster that it could have."""
+    most = min(problem.n_used(problem.free.labels), settings.max_leaves or np.inf)
+    n_clusters = problem.n_used(tree.leaf_label[tree.leaves])
+    return n_clusters >= most and within_share(problem, tree) is tree
 
 
 def _relabelled(problem, candidate):
@@ -182,63 +140,36 @@ def _relabelled(problem, candidate):
     return candidate._replace(tree=tree, cost=cost, leaf_of_row=leaf_of_row)
 
 
-def _attempts(problem, settings, random_state, on_record):
-    """Yield an Attempt for each group of at most four of the initial trees that are asked for.
+def _fits(problem, settings, random_state, on_record):
+    """Yield a Fit for each group of at most four of the initial trees that are asked for.
 
-    The first attempt is the whole fit if no more than four are asked for. Further ones therefore
-    cannot make the result worse.
+    The first one is the whole fit if no more than four are asked for. Further ones therefore cannot
+    make the result worse.
     """
     n_starts = number_of_starts(problem, settings)
     states = [random_state]
-    if n_starts > _STARTS_OF_ATTEMPT:
-        more = range(_STARTS_OF_ATTEMPT, n_starts, _STARTS_OF_ATTEMPT)
+    if n_starts > _STARTS_OF_FIT:
+        more = range(_STARTS_OF_FIT, n_starts, _STARTS_OF_FIT)
         rng = check_random_state(random_state)
         states += [rng.randint(np.iinfo(np.int32).max) for _ in more]
     for at, state in enumerate(states):
-        n_init = min(_STARTS_OF_ATTEMPT, settings.n_init - at * _STARTS_OF_ATTEMPT)
+        n_init = min(_STARTS_OF_FIT, settings.n_init - at * _STARTS_OF_FIT)
         history = History.with_callback(on_record)
-        fit = Fit.over(problem, replace(settings, n_init=n_init), state, history)
-        yield (attempt := _attempt(fit))
-        if not attempt.fit.is_complete:
-            return
-
-
-def _attempt(fit):
-    """Fit a tree; an interrupt after the first tree ends the fit early."""
-    problem, settings = fit.rows.problem, fit.search.settings
-    goal, found = _goal(problem, settings), {}
-    try:
-        if settings.goal is None:
-            fit.candidates.append(_at_lambda(fit))
-        elif problem.held_out is None:
-            fit.extend(fit.kind.path(fit, goal))
-        else:
-            size, found, goal = _size_by_validation(fit)
-            fit.candidates.append(fit.kind.at_size(fit, size))
-        fit.chosen = choose(fit.candidates, goal, settings.max_leaves, fit.shrunk)
-        fit.polish(goal)
-        chosen = fit.result(goal)
-    except KeyboardInterrupt:
-        fit.end_early(goal)
-        chosen = fit.result(goal)
-    return Attempt(fit, goal, chosen, found)
-
-
-def _goal(problem, settings):
-    """Return the goal of the settings for a problem; without one, lambda or the size is given."""
-    return Goal() if settings.goal is None else settings.goal.for_clusters(problem.n_clusters)
+        yield Fit.over(problem, replace(settings, n_init=n_init), state, history)
 
 
 def _at_lambda(fit):
     """Return the tree at the lambda of the settings, as a Candidate."""
-    search, first, settings = fit.search, fit.kind.sampled(fit), fit.search.settings
+    search, settings = fit.search, fit.search.settings
     lambda_ = settings.lambda_
     if lambda_ is None:
         lambda_ = oblique.typical_lambda(fit.rows.problem)
+    first = oblique.sampled(fit) if settings.is_oblique else search
     trees = starting_trees(first, fit.random_state)
     if settings.algorithm.is_direct:
-        start = fit.kind.start(first, trees, APPROACH[0] * lambda_, fit.random_state)
-        state = approach(first, start, lambda_)
+        start = best_start if settings.is_oblique else axis.start
+        state = start(first, trees, APPROACH[0] * lambda_, fit.random_state)
+        state = approach(first, state, lambda_)
     else:
         state = search.take(mu_path(search.original, trees, lambda_), search.original)
         if settings.has_direct_passes:
@@ -247,18 +178,13 @@ def _at_lambda(fit):
 
 
 def _size_by_validation(fit):
-    """Choose the size of the tree by its cost on the rows that are held out.
+    """Return the size of the tree by its cost on the rows that are held out.
 
-    Returns
-    -------
-    size : float or int
-        Lambda for all rows, or the number of leaves.
-    attributes : dict of further fitted attributes
-    goal : Goal
-        What the tree of all rows is chosen by: a limit of cost applies to the held-out rows only.
+    It is lambda for all rows, or the number of leaves. The goal of the fit loses a limit of cost,
+    which applies to the held-out rows only.
     """
-    problem, settings = fit.rows.problem, fit.search.settings
-    goal, seen = _goal(problem, settings), problem.training_part()
+    problem, settings, goal = fit.rows.problem, fit.search.settings, fit.goal
+    seen = problem.training_part()
     part = Fit.over(seen, settings, fit.random_state, fit.search.history)
     part.unseen = problem.validation_part(seen.free.centers)
     part.extend(fit.kind.path(part, goal))
@@ -266,11 +192,12 @@ def _size_by_validation(fit):
     if goal.limits_cost:
         goal.warn_if_missed(chosen, " on the rows held out")
     if not goal.limits_size:
-        goal = Goal()
-    size = chosen.size
-    if settings.is_oblique:  # lambda is proportional to the weight of the rows
-        size /= float(seen.weight.sum() / problem.weight.sum())
-    return size, {"validation_cost_increase_": float(chosen.cost)}, goal
+        fit.goal = Goal()
+    fit.found = {"validation_cost_increase_": float(chosen.cost)}
+    if not settings.is_oblique:
+        return chosen.size
+    # Lambda is proportional to the weight of the rows.
+    return chosen.size / float(seen.weight.sum() / problem.weight.sum())
 
 
 def fit_path(problem, settings, sizes, random_state, on_record=None):
@@ -326,10 +253,12 @@ class Fit:
     search: Evaluator
     rows: Evaluator
     random_state: Any
+    goal: Goal  # what the tree is chosen by; without limits, lambda or the size is given
     unseen: Any = None  # problem of held-out rows, which determine the costs of trees instead
     candidates: list = field(default_factory=list)
     chosen: Candidate | None = None
     better: Any = None  # a state that the search from `chosen` has found
+    found: dict = field(default_factory=dict)  # further fitted attributes
     is_complete: bool = True
 
     @classmethod
@@ -341,13 +270,12 @@ class Fit:
             terms = (settings.max_rows, random_state)
             search = Evaluator.over_sample(problem, settings, history, *terms)
             settings.check_data(search.problem.X, search.problem.weight)
-            # This step only finds the leaves of rows. It fits no tests, so it needs no solver.
-            terms = {"leaf_size": problem.leaf_size, "limits": problem.limits}
-            step = TreeStep(kernel_arrays(problem.X), None, settings.n_jobs, **terms)
-            rows = Evaluator(problem, settings, step, history)
+            # These rows only find leaves and costs. They fit no tests, so they need no solver.
+            rows = Evaluator.over(problem, settings, history, solves=False)
         if settings.relax and settings.split_kind.finds_with_copies:
             search = search.with_copies
-        return cls(search, rows, random_state)
+        goal = Goal() if settings.goal is None else settings.goal.for_clusters(problem.n_clusters)
+        return cls(search, rows, random_state, goal)
 
     @property
     def kind(self):
@@ -358,6 +286,21 @@ class Fit:
     def has_many_rows(self):
         """Whether the rows are too many for noisy copies, so that last passes take long."""
         return self.search.is_sample or max_copies(self.rows.problem.X) < 1
+
+    def run(self):
+        """Find trees, choose one of them, prune it to the limits of size, and search from it."""
+        settings = self.search.settings
+        if settings.goal is None:
+            self.candidates.append(_at_lambda(self))
+        elif self.rows.problem.held_out is None:
+            self.extend(self.kind.path(self, self.goal))
+        else:
+            size = _size_by_validation(self)
+            self.candidates.append(self.kind.at_size(self, size))
+        self.chosen = self._pruned(choose(self.candidates, self.goal))
+        if settings.is_oblique:  # the search for axis-aligned trees comes before
+            self._polish()
+        self.chosen = self._result()
 
     def extend(self, candidates):
         """Collect candidates, and end at an interrupt between two of them."""
@@ -394,9 +337,6 @@ class Fit:
         rows, settings = self.rows, self.rows.settings
         if rows is not self.search:
             state = rows.evaluate(state.pruned)
-        if self.search.is_sample and settings.relax and is_last:
-            state = self._refined(state)
-            rows.record("polish", state, size if settings.is_oblique else 0.0)
         tree, leaf_of_row, inertia = simplified(rows, state, is_last)
         if not settings.penalty.is_binary and tree.leaf_value is None:
             # The penalty needs histograms in leaves, but initial trees and direct passes set none.
@@ -415,36 +355,45 @@ class Fit:
         cost = unseen.objective.value(unseen.data, labels, unseen.weight, centers)
         return unseen.cost_increase(cost)
 
-    def _refined(self, state):
-        """Return a state over all rows after passes over them that lower its cost."""
-        rows, settings = self.rows, self.rows.settings
-
-        def evaluate(found):
-            return rows.evaluate(found.tree)
-
-        source = AllRows.from_problem(rows.problem, settings.n_jobs)
-        start = evaluate(relabel_leaves(source, [state.tree], state.centers))
-        sample = WeightedRows.from_problem(self.search.original.problem)
-        rng = check_random_state(self.random_state)
-        n_passes = _N_PASSES_TO_LIMIT if settings.has_limit else _N_PASSES
-        states = refine(
-            source, sample, start, evaluate, n_passes, rng, settings.split_kind.midpoints
-        )
-        return deque(itertools.chain([start], states), maxlen=1).pop()  # each state holds arrays
-
-    def shrunk(self, candidate, goal, max_leaves):
+    def _pruned(self, candidate):
         """Return a candidate pruned to the limits of size, if that is possible."""
-        return self.kind.shrunk(self, candidate, goal, max_leaves)
+        search, most = self.search, self.search.settings.max_leaves
+        limits = [np.inf if most is None else most]
+        if self.goal.has_room_for(candidate.tree) and candidate.tree.n_leaves <= limits[0]:
+            return candidate
+        state = search.evaluate(candidate.tree)
+        if search.settings.is_oblique:
+            price = oblique.penalty_per_parameter(search.problem, state)
+            smaller = oblique.prune_stepwise(search, state, price)
+            is_within = (
+                o for o in smaller if o.n_leaves <= limits[0] and self.goal.has_room_for(o)
+            )
+            state = next(is_within, None)
+        else:
+            if self.goal.limits_size:
+                limits.append(axis.most_leaves_of(self.goal))
+            state = search.evaluate(pruned_to(search, state, max(1, min(limits))))
+        return candidate if state is None else self.finished(state, candidate.size)
 
-    def polish(self, goal):
+    def better_one(self, other):
+        """Return the fit whose tree suits the goal better; the other one if they are equal."""
+        if other is None:
+            return self
+        goal, pair = self.goal, (other, self)
+        if not goal.is_limit and self.search.settings.is_oblique:
+            goal = goal.for_clusters(self.rows.problem.n_clusters)
+        order = goal.order([one.chosen.cost for one in pair], [one.chosen.tree for one in pair])
+        return pair[order[0]]
+
+    def _polish(self):
         """Search from the chosen tree for a better one; it is the state `better` afterwards."""
-        settings, tree = self.search.settings, self.chosen.tree
+        settings, tree, goal = self.search.settings, self.chosen.tree, self.goal
         larger = (one.tree for one in self.candidates if one.tree.n_parameters > tree.n_parameters)
         nearest = min(larger, key=lambda other: other.n_parameters, default=None)
         rivals = [nearest] if goal.is_limit and nearest is not None else []
         rivals += self._axis_aligned(goal)
         terms = (self.search.evaluate(tree), self.chosen.size, goal, settings.effort, rivals)
-        for state in self.kind.better_states(self, *terms):
+        for state in oblique.better_states(self, *terms):
             self.better = state
             check_interrupted()
 
@@ -459,7 +408,7 @@ class Fit:
         settings = self.search.settings
         most = goal.max_parameters if goal.limits_size else self.chosen.tree.n_parameters - 1
         is_small = 1 < most <= _MOST_PER_CLUSTER * self.rows.problem.n_clusters
-        if not (goal.is_limit and is_small and settings.is_oblique and settings.searches):
+        if not (goal.is_limit and is_small and settings.searches):
             return []
         # A thorough search also gets the tree of a fast search, so that it is not worse.
         searches, found = ("fast", "thorough")[: 1 + (settings.effort.n_times > 1)], []
@@ -476,45 +425,49 @@ class Fit:
             # A limit of cost has many sizes to try; one search at the largest of them has to do.
             whole = goal.limits_size and is_close
             path = axis.path(fit, limit) if whole else [axis.at_size(fit, n_leaves)]
-            found.append(choose(path, limit, settings.max_leaves, fit.shrunk).tree)
+            found.append(fit._pruned(choose(path, limit)).tree)
         return [tree for tree in found if not settings.forbids_depth_of(tree)]
 
-    def end_early(self, goal):
-        """Choose the best tree so far after an interrupt; raise again if there is none."""
+    def end_early(self):
+        """Choose the best tree so far after an interrupt; return whether there is one."""
         self.is_complete = False
         if self.chosen is None and not self.candidates:
             if self.search.history.last_kept is None:
-                raise KeyboardInterrupt
+                return False
             state, lambda_ = self.search.history.last_kept
             state = self.rows.evaluate(state.pruned)  # it can be one of other rows, of a sample
             self.candidates.append(self.finished(state, lambda_, is_last=False))
         if self.chosen is None:
-            chosen = choose(self.candidates, goal)
+            chosen = choose(self.candidates, self.goal)
             if not chosen.is_finished:
                 state = self.search.evaluate(chosen.tree)
                 chosen = self.finished(state, chosen.size, is_last=False)
             self.chosen = chosen
-        warn(INTERRUPTED, InterruptedWarning)
+        self.chosen = self._result()
+        return True
 
-    def result(self, goal):
+    def _result(self):
         """Return the chosen tree, or that of the search from it if it suits the goal better."""
         if self.better is None:
             return self.chosen
         other = self.finished(self.better, self.chosen.size, is_last=self.is_complete)
-        return other if goal.prefers(other, self.chosen) else self.chosen
+        return other if self.goal.prefers(other, self.chosen) else self.chosen
 
     def costs_along_lambda(self):
         """Return the costs of the trees of a path along lambda, in percent; empty without one."""
-        has_path = self.search.settings.goal is not None and self.search.settings.is_oblique
-        return [one.cost for one in self.candidates] if has_path else []
+        if self.search.settings.goal is None or not self.search.settings.is_oblique:
+            return []
+        if self.rows.problem.objective.trims:  # the others can have another price
+            return [self.chosen.cost]
+        return [one.cost for one in self.candidates]
 
 
-def _published(fit, chosen, **found):
+def _published(fit, chosen):
     """Return the Result with the fitted attributes that the optimisation sets."""
     history = [dict(record) for record in fit.search.history.records]
     lambda_ = float(chosen.size) if fit.search.settings.is_oblique else 0.0
     attributes = {"history_": history, "n_iter_": len(history), "best_lambda_": lambda_}
-    terms = (attributes | found, chosen.leaf_of_row, fit.is_complete)
+    terms = (attributes | fit.found, chosen.leaf_of_row, fit.is_complete)
     return Result(chosen.tree, *terms)
 
 

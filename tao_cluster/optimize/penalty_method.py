@@ -60,14 +60,14 @@ def direct_fit(search, trees, lambda_):
     method, problem, step = search.settings.algorithm, search.problem, search.penalty_step
     strength = _strength_of_direct_fit(search, lambda_)
     criterion = search.agreement(problem.free.labels)
-    n_free = min(method.tao_iter, method.init_tao_iter)
+    n_free, terms = min(method.tao_iter, method.init_tao_iter), (criterion, strength)
     starts = (
-        search.evaluate(*run_freely(step, step.routed(tree), criterion, strength, n_free))
+        search.evaluate(*run(step, step.routed(tree), *terms, n_free, "always", keeps_best=True))
         for tree in trees
     )
     best = min(starts, key=lambda state: state.objective(lambda_))
     n_left = method.init_tao_iter - n_free
-    found = run(step, best.routed, criterion, strength, n_left, method.accept)
+    found = run(step, best.routed, *terms, n_left, method.accept)
     return best if found.tree is best.tree else search.evaluate(*found)
 
 
@@ -239,7 +239,7 @@ def with_histograms(search, tree, leaf_of_row):
 # ---------------------------------------------------------------- passes at one mu
 
 
-def run(step, start, criterion, strength, n_passes, accept="if better"):
+def run(step, start, criterion, strength, n_passes, accept="if better", keeps_best=False):
     """Repeat passes until a pass changes nothing, at most `n_passes` times.
 
     Parameters
@@ -254,47 +254,29 @@ def run(step, start, criterion, strength, n_passes, accept="if better"):
         Which updates of nodes are accepted. With "if better", an update must lower the loss of
         the node plus strength * ||w||_1, so that the `objective` of the tree never rises
         (section 8). With "if loss falls", it must lower the loss of the node.
+    keeps_best : bool, default=False
+        Return the best of the trees after each pass: that of the least `objective` (loss plus
+        penalty). This is for initial trees, whose weights have an arbitrary scale: ||w||_1 depends
+        on the scale and the loss does not, so that a comparison of a new split with such an old one
+        is meaningless.
 
     Returns
     -------
     Routed
-        The result of the last pass. It has the same tree if nothing changed.
+        The result of the last or of the best pass. It has the same tree if nothing changed.
     """
-    for _ in range(n_passes):
-        updated = step.one_pass(
-            start, criterion, strength, accept != "always", accept == "if better"
-        )
-        if updated.tree is start.tree:
-            break
-        start = updated
-    return start
-
-
-def run_freely(step, start, criterion, strength, n_passes):
-    """Run passes that accept every update, and return the best of the trees after each pass.
-
-    The best tree has the least `objective` (loss plus penalty). This method is for initial
-    trees, whose weights have an arbitrary scale: ||w||_1 depends on the scale and the loss does
-    not, so that a comparison of a new split with such an old one is meaningless.
-
-    The parameters are those of :func:`run`.
-
-    Returns
-    -------
-    Routed
-        The best result of a pass, or `start` if `n_passes` is 0.
-    """
-    step.forget()  # it holds results of earlier calls, possibly for other trees
     best, least = start, np.inf
+    if keeps_best:
+        step.forget()  # it holds results of earlier calls, possibly for other trees
     for _ in range(n_passes):
-        updated = step.one_pass(start, criterion, strength, is_judged=False)
-        value = _objective(updated, criterion, strength)
+        before = start.tree
+        start = step.one_pass(start, criterion, strength, accept != "always", accept == "if better")
+        value = _objective(start, criterion, strength) if keeps_best else -np.inf
         if value < least:
-            best, least = updated, value
-        if updated.tree is start.tree:
+            best, least = start, value
+        if start.tree is before:
             break
-        start = updated
-    return best
+    return best if keeps_best else start
 
 
 def _objective(routed, criterion, strength):

@@ -11,10 +11,8 @@ from ..tree import Split, Tree, midpoint
 from ..tree.conditions import Bound
 from ..tree.margins import widest_gap, with_gaps
 from ..tree.routing import ReducedSets, project
-from ..tree.split_statistics import split_stds
+from ..tree.split_statistics import stds_and_sides
 
-# If a tree has more leaves than the limit, each round of pruning removes this share of the excess.
-_REMOVED_SHARE = 0.25
 # Differences of costs of at most this share of the cost of the tree are rounding errors.
 _ROUNDING = 1e-12
 
@@ -60,31 +58,6 @@ def simplified(search, state, is_last=True):
     return Simplified(place(tree, *rows, step.n_jobs), leaf_of_row, state.inertia)
 
 
-def pruned_to(search, state, most_leaves):
-    """Return the tree of a state, pruned to at most `most_leaves` leaves.
-
-    The splits that reduce the cost least are removed first.
-
-    Parameters
-    ----------
-    search : Evaluator
-    state : State
-    most_leaves : int
-
-    Returns
-    -------
-    Tree
-    """
-    tree, criterion = state.pruned, search.criterion(state)
-    while tree.n_leaves > most_leaves:
-        saved, goes_left = _savings(search.step, tree, criterion)
-        # The savings of the other splits are computed anew after each round.
-        n_tests = max(1, int(_REMOVED_SHARE * (tree.n_leaves - most_leaves)))
-        nodes = _weakest_splits(tree, saved, n_tests)
-        tree = _without(tree, nodes, goes_left)
-    return tree
-
-
 def without_useless_splits(search, state):
     """Return the state without splits whose removal does not raise the cost.
 
@@ -101,18 +74,18 @@ def without_useless_splits(search, state):
     """
     while state.pruned.n_leaves > 1:
         tree, limit = state.pruned, _ROUNDING * state.inertia
-        saved, goes_left = _savings(search.step, tree, search.criterion(state))
+        saved, goes_left = savings(search.step, tree, search.criterion(state))
         node = first_least(saved, limit)
         if saved[node] > limit:
             break
-        other = search.evaluate(_without(tree, [node], goes_left))
+        other = search.evaluate(without(tree, [node], goes_left))
         if other.inertia > state.inertia + limit:
             break
         state = other
     return state
 
 
-def _without(tree, nodes, goes_left):
+def without(tree, nodes, goes_left):
     """Return the tree without the splits of some nodes.
 
     All rows of such a node go left if `goes_left` is True at the node, and right otherwise.
@@ -124,30 +97,7 @@ def _without(tree, nodes, goes_left):
     return tree.with_splits(constants).prune()
 
 
-def _weakest_splits(tree, saved, most):
-    """Return at most `most` nodes whose tests save least, the weakest first: list of int.
-
-    If two of these nodes are on the same path from the root, only the weaker one is returned. Its
-    removal changes what the other test saves. Tests in different branches do not affect each other.
-
-    Parameters
-    ----------
-    tree : Tree
-    saved : float array of shape (n_nodes,), result of :func:`_savings`
-    most : int
-    """
-    chosen, above = [], set()  # `above` holds the ancestors of the chosen nodes
-    for node in np.argsort(saved, kind="stable").tolist():
-        if len(chosen) == most or saved[node] == np.inf:
-            break
-        path = tree.path(node).tolist()
-        if node not in above and not set(path) & set(chosen):
-            chosen.append(node)
-            above.update(path)
-    return chosen
-
-
-def _savings(step, tree, criterion):
+def savings(step, tree, criterion):
     """Return the increase in cost if a test is removed and its rows all go to the better child.
 
     Parameters
@@ -208,7 +158,7 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
     """
     if share == 0:
         return tree
-    stds = split_stds(tree, view, leaf_of_row, n_jobs=n_jobs)
+    stds, _ = stds_and_sides(tree, view, leaf_of_row, n_jobs=n_jobs)
     effects, rows_of = np.abs(tree.split_weights) * stds, ReducedSets(tree, leaf_of_row)
     updates = {}
     for node in itertools.chain.from_iterable(rows_of.levels()):

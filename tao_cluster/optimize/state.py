@@ -33,9 +33,8 @@ from ..tree import Tree
 from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
 from ..tree.shape import kept_nodes
-from .simplify import pruned_to
+from .limits import pruned_to, within_limits
 from .tree_step import Routed, TreeStep
-from .within_limits import within_limits
 
 # A fit optimises the tree at these shares of its lambda, one after the other.
 APPROACH = (0.1, 1.0)
@@ -205,9 +204,14 @@ class Evaluator:
         return self.copied_from or self
 
     @classmethod
-    def over(cls, problem, settings, history, **further):
-        """Return an evaluator over the rows of a problem, with the node solver of the settings."""
-        solver = capped.bind(settings.direct_solver, problem.X, settings.max_features)
+    def over(cls, problem, settings, history, solves=True, **further):
+        """Return an evaluator over the rows of a problem, with the node solver of the settings.
+
+        With ``solves=False`` it has no node solver, so that it can only find leaves and costs.
+        """
+        solver = None
+        if solves:
+            solver = capped.bind(settings.direct_solver, problem.X, settings.max_features)
         view, size = kernel_arrays(problem.X), problem.leaf_size
         terms = {"leaf_size": size, "limits": problem.limits}
         step = TreeStep(view, solver, settings.n_jobs, **terms)

@@ -68,8 +68,8 @@ class TreeStep:
         The new step shares the record of unsolved nodes, except with a penalty per parameter.
         """
         unsolved = {} if prices_parameters else self.unsolved
-        terms = (self.n_jobs, prices_parameters, unsolved, self.leaf_size, self.limits)
-        return TreeStep(self.view, solver, *terms)
+        terms = {"prices_parameters": prices_parameters, "unsolved": unsolved}
+        return replace(self, solver=solver, **terms)
 
     def fork(self, n_jobs):
         """Return a tree step over the same rows, for another thread: it has no results yet."""

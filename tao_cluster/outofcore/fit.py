@@ -1,29 +1,25 @@
 """`fit`: fit an estimator to more rows than memory holds, which are read in blocks."""
 
-from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from .._utils.frames import set_fitted_names
 from .._utils.options import name_of, with_plain_numbers
 from .._utils.threads import one_thread
-from .._utils.warnings import warn
 from ..base import TreeClustering
 from ..problem.repeats import content_order
 from ..problem.scaling import ClusteringSpace
 from ..reference import cost_increase, free_clustering, given_centers
-from ..tree import Tree
 from ..tree.densities import split_densities
 from ..tree.split_statistics import feature_importances, first_values
-from .blocks import LostRowsError, ProgressBlocks, blocks_of
+from .blocks import ProgressBlocks, blocks_of
 from .coreset import all_rows, coreset
-from .refinement import TreeStatistics, free_inertia, lloyd, refine, relabel_leaves, tree_statistics
+from .passes import free_inertia, lloyd, relabel_leaves, tree_statistics
 from .statistics import AllRows, ColumnStatistics, WeightedRows
 
 # The default size of the sample is the larger of _SAMPLE_ROWS and _ROWS_PER_CLUSTER per cluster.
@@ -38,7 +34,6 @@ _TOL, _LEAST_GAIN = 1e-4, 1e-5
 @validate_params(
     {
         "coreset_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "n_passes": [Interval(Integral, 0, None, closed="left")],
     },
     prefer_skip_nested_validation=False,
 )
@@ -49,7 +44,6 @@ def fit(
     sample_weight=None,
     embedding=None,
     coreset_size="auto",
-    n_passes=3,
     random_state=None,
 ):
     """Fit an estimator to more rows than memory holds.
@@ -59,11 +53,8 @@ def fit(
     1. The estimator is fitted to a weighted sample of the rows (a coreset).
     2. Lloyd's algorithm runs over all rows. It starts from the free centres of the sample, which
        are the centres of the clustering without a tree.
-    3. Refinement passes over all rows improve the tree. The weights of a test are refitted to a
-       sample of the rows of its node. A row is drawn with a probability proportional to the
-       difference between its costs in the left and in the right child. Each threshold becomes the
-       one of least cost over all rows, and each leaf gets the label of least total cost. A change
-       is kept if it does not increase the cost over all rows.
+    3. A pass over all rows gives each leaf the label of least total cost, and a second one computes
+       the statistics of the tree.
 
     Costs, counts and centres are sums over all rows, not estimates from the sample.
 
@@ -71,8 +62,7 @@ def fit(
     ----------
     estimator : estimator of tao_cluster or greedy
         It is not changed. The centres of its objective must be computable from sums over rows, as
-        for k-means and spherical k-means. Trees of greedy methods keep the tests that were found in
-        the sample. With ``verbose=1``, a progress bar shows each pass.
+        for k-means and spherical k-means. With ``verbose=1``, a progress bar shows each pass.
     blocks : array, numpy.memmap, sparse matrix, DataFrame, path, iterable, or Blocks
         The rows; see :func:`blocks_of`.
     sample_weight, embedding : optional
@@ -80,9 +70,6 @@ def fit(
     coreset_size : "auto" or int >= n_clusters, default="auto"
         Expected number of rows of the sample. "auto" is 100 000, or 1000 per cluster if that is
         larger. If there are no more rows than this, the sample consists of all of them.
-    n_passes : int >= 0, default=3
-        Largest number of refinement passes. Each of them reads all rows at most nine times. Greedy
-        methods, and ``algorithm=DirectForm(relax=False)``, have none.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples. Whether a row is drawn depends on its number and the seed. Another
         partition into blocks therefore changes only the rounding of sums.
@@ -102,11 +89,6 @@ def fit(
         the reasons of `fit` of the estimator.
     BlockError
         If a block cannot be read or has invalid values. The message names the block.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If a KeyboardInterrupt or a LostRowsError ends the refinement. The best tree so far is kept.
 
     Notes
     -----
@@ -147,8 +129,8 @@ def fit(
     _check_leaf_size(plain.min_samples_leaf)
     if plain.constraints is not None:
         raise ValueError(
-            "constraints are not supported out of core, because passes over all rows change tests: "
-            "leave them out, or fit the estimator itself to a sample of the rows."
+            "constraints are not supported out of core: leave them out, or fit the estimator "
+            "itself to a sample of the rows."
         )
     rng = check_random_state(random_state)
     with one_thread():
@@ -170,27 +152,17 @@ def fit(
         for record in getattr(model, "history_", ()):
             if "sampled" in record:  # greedy methods record cuts
                 record["sampled"] = record["sampled"] or len(sample.weight) < look.n_present
-        states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
-        _store(model, _best(states), source, centers, cost)
-        leaves = model.tree_.route(sample.view)
+        start = space.scaled_centers(model.cluster_centers_)
+        tree, found = relabel_leaves(source, model.tree_, start, relabels=method.improves)
+        total = look.moments.weight
+        leaves, share = tree.route(sample.view), sample.weight / total
+        origin = np.nan_to_num(first_values(tree, sample.view, leaves, share))
+        statistics = source.sum(tree_statistics, tree, found, origin, centers, total)
+        _store(model, tree, statistics, source, found, centers, cost)
         model.split_densities_ = split_densities(model.tree_, sample.view, leaves, sample.weight)
         model._column_range = np.array([look.moments.low, look.moments.high])
         model._column_is_integer = look.is_integer
         return model.set_params(reference=estimator.reference)
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """A tree, the centres of its clusters, of shape (k, m), and its statistics over all rows."""
-
-    tree: Tree
-    centers: np.ndarray
-    statistics: TreeStatistics
-
-    @property
-    def inertia(self):
-        """Cost of the tree over all rows."""
-        return self.statistics.cost
 
 
 def _sample(source, look, n_clusters, coreset_size, rng):
@@ -254,26 +226,9 @@ def _free_centers(source, sample, look, estimator, reference):
     return lloyd(source, free.centers, *ends)[0]
 
 
-def _states(source, sample, model, method, free_centers, total, n_passes, rng):
-    """Yield the state of the tree found in the sample, then one state per refinement pass."""
-
-    def evaluate(found):
-        share = sample.weight / total
-        firsts = first_values(found.tree, sample.view, found.tree.route(sample.view), share)
-        terms = (np.nan_to_num(firsts), free_centers, total)
-        statistics = source.sum(tree_statistics, found.tree, found.centers, *terms)
-        return _State(found.tree, found.centers, statistics)
-
-    start = source.reader.space.scaled_centers(model.cluster_centers_)
-    state = evaluate(relabel_leaves(source, [model.tree_], start, relabels=method.improves))
-    yield state
-    if method.improves:
-        yield from refine(source, sample, state, evaluate, n_passes, rng, method.midpoints)
-
-
-def _store(model, state, source, free_centers, free_cost):
-    """Set the fitted attributes of the model from a state."""
-    space, tree, statistics = source.reader.space, state.tree, state.statistics
+def _store(model, tree, statistics, source, centers, free_centers, free_cost):
+    """Set the fitted attributes of the model from a tree and its statistics over all rows."""
+    space = source.reader.space
     if tree.leaf_value is not None:
         tree = tree.with_leaves(tree.leaf_label, statistics.histograms())
     model.tree_ = tree
@@ -282,30 +237,13 @@ def _store(model, state, source, free_centers, free_cost):
     model.split_stds_, model.split_sides_ = statistics.stds(tree), statistics.sides(tree)
     importances = feature_importances(tree, statistics.costs, model.split_stds_)
     model.feature_importances_ = importances
-    model.cluster_centers_ = _in_user_units(space, state.centers)
+    model.cluster_centers_ = _in_user_units(space, centers)
     model.free_centers_ = _in_user_units(space, free_centers)
     model.inertia_, model.free_inertia_ = statistics.cost, free_cost
     model.cost_increase_ = cost_increase(statistics.cost, free_cost)
     del model.labels_, model.free_labels_  # these are labels of the sample, not of all rows
     if source.blocks.names is not None:
         set_fitted_names(model, source.blocks.names)
-
-
-def _best(states):
-    """Return the last state; warn if an interruption or lost rows ended the passes early.
-
-    If the passes end before the first state, the error is raised again.
-    """
-    best = None
-    try:
-        for state in states:
-            best = state
-    except (KeyboardInterrupt, LostRowsError) as error:
-        if best is None:
-            raise
-        reason = str(error) if isinstance(error, LostRowsError) else "The fit was interrupted."
-        warn(f"{reason} The best tree so far is kept.", ConvergenceWarning)
-    return best
 
 
 def _check_method(method):

@@ -22,7 +22,7 @@ from ..problem.inputs import LARGEST_WEIGHT, check_least_weight
 from ..problem.levels import integer_columns
 from ..problem.scaling import ClusteringSpace, Scaling
 from ..tree.routing import kernel_arrays
-from .blocks import blocks_of, sum_over_blocks
+from .blocks import sum_over_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +46,6 @@ class WeightedRows:
     weight: np.ndarray
     numbers: np.ndarray
     objective: Any
-
-    @classmethod
-    def from_problem(cls, problem):
-        """Return the rows of a clustering problem."""
-        embedding = None if problem.space is problem.X else problem.space
-        numbers = np.arange(problem.n_rows)
-        terms = (problem.X, embedding, problem.space, problem.weight, numbers, problem.objective)
-        return cls(*terms)
 
     @cached_property
     def data(self):
@@ -91,11 +83,6 @@ class Reader:
     space: ClusteringSpace
     n_features: int
     first: np.ndarray
-
-    @classmethod
-    def from_counts(cls, space, n_features, counts):
-        """Make the reader of blocks; `counts` has the number of rows of each block."""
-        return cls(space, n_features, np.cumsum([0, *counts]))
 
     @property
     def objective(self):
@@ -139,17 +126,6 @@ class AllRows:
 
     blocks: Any
     reader: Reader
-
-    @classmethod
-    def from_problem(cls, problem, n_jobs):
-        """Split the rows of a problem into blocks, on which `n_jobs` threads work."""
-        rows = WeightedRows.from_problem(problem)
-        blocks = blocks_of(rows.X, rows.weight, rows.embedding, n_jobs)
-        # The rows of a problem are already scaled, so that the space has no scaling.
-        space = ClusteringSpace(rows.objective, blocks.has_embedding, None, None)
-        return cls(
-            blocks, Reader.from_counts(space, rows.X.shape[1], blocks.results(_n_rows, None))
-        )
 
     def sum(self, function, *terms):
         """Return the sum over all blocks of function(rows, *terms).
@@ -202,13 +178,6 @@ class Sums:
             combine = self.combine.get(part.name, operator.add)
             values.append(b if a is None else a if b is None else combine(a, b))
         return type(self)(*values)
-
-
-def table(records):
-    """Return `Sums` records as an object array, which numpy adds element by element."""
-    out = np.empty(len(records), dtype=object)
-    out[:] = records
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,12 +293,7 @@ class ColumnStatistics(Sums):
 
     def reader(self, space):
         """Return the Reader of the blocks, for rows that are clustered in a ClusteringSpace."""
-        return Reader.from_counts(space, len(self.moments.mean), self.counts)
-
-
-def _n_rows(block, _):
-    """Return the number of rows of a block."""
-    return block.X.shape[0]
+        return Reader(space, len(self.moments.mean), np.cumsum([0, *self.counts]))
 
 
 def _column_statistics(block, _):

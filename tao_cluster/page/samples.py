@@ -24,26 +24,28 @@ class _Order(NamedTuple):
         Row numbers, from the leftmost leaf to the rightmost one.
     passed : float array of shape (n + 1,)
         Sum of the weights of the first rows.
-    ends : dict of (int, int)
-        Position of the first row of each node, and of the first row behind it, by node.
+    starts, ends : int arrays of shape (n_nodes,)
+        Position of the first row of each node, and of the first row behind it.
     """
 
     rows: np.ndarray
     passed: np.ndarray
-    ends: dict[int, tuple[int, int]]
+    starts: np.ndarray
+    ends: np.ndarray
 
     @classmethod
     def from_rows(cls, rows):
         """Sort the rows with a positive weight."""
-        n = len(rows.leaf_of_row)
+        tree, n = rows.tree, len(rows.leaf_of_row)
         weight = np.ones(n) if rows.weight is None else rows.weight
         used = np.flatnonzero(weight > 0)
-        counts = np.bincount(rows.leaf_of_row[used], minlength=rows.tree.n_nodes)
-        ends = _ends(rows.tree, counts)
-        starts = np.zeros(rows.tree.n_nodes, dtype=np.intp)
-        starts[list(ends)] = [start for start, _ in ends.values()]
+        counts = tree.node_counts(rows.leaf_of_row[used]).astype(np.intp)
+        starts = np.zeros_like(counts)
+        for node in tree.decision_nodes:  # a parent comes before its children
+            left, right = tree.children_left[node], tree.children_right[node]
+            starts[left], starts[right] = starts[node], starts[node] + counts[left]
         order = used[np.argsort(starts[rows.leaf_of_row[used]], kind="stable")]
-        return cls(order, np.append(0.0, np.cumsum(weight[order])), ends)
+        return cls(order, np.append(0.0, np.cumsum(weight[order])), starts, starts + counts)
 
     def sample(self, node, most):
         """Return positions in `rows` of at most `most` rows of a node: sorted int array.
@@ -51,29 +53,12 @@ class _Order(NamedTuple):
         They are evenly spaced in the order of the leaves, by weight. A heavy row can occur more
         than once. Without weights, a node with at most `most` rows has all of them.
         """
-        start, end = self.ends[node]
+        start, end = self.starts[node], self.ends[node]
         n = min(most, end - start)
         low, high = self.passed[[start, end]]
         middles = low + (high - low) * (np.arange(n) + 0.5) / max(n, 1)
         found = np.searchsorted(self.passed, middles, side="right") - 1
         return np.clip(found, start, max(start, end - 1))
-
-
-def _ends(tree, counts):
-    """Return the range of positions of the rows of each node; those of a left child come first."""
-    ends, start = {}, 0
-    todo = [(0, False)]
-    while todo:
-        node, is_done = todo.pop()
-        left, right = int(tree.children_left[node]), int(tree.children_right[node])
-        if left < 0:
-            ends[node] = (start, start + int(counts[node]))
-            start = ends[node][1]
-        elif is_done:
-            ends[node] = (ends[left][0], ends[right][1])
-        else:
-            todo += [(node, True), (right, False), (left, False)]
-    return ends
 
 
 def samples(reports, rows, columns):
@@ -123,7 +108,7 @@ def _of_tree(facts, rows, columns, most):
 
 def _at_test(node, rows, order, columns, most):
     """Return the sample of a test; None without rows, or if its values exceed 32-bit numbers."""
-    start, end = order.ends[node["id"]]
+    start, end = order.starts[node["id"]], order.ends[node["id"]]
     if start == end:
         return None
     places = order.sample(node["id"], most)
@@ -134,8 +119,8 @@ def _at_test(node, rows, order, columns, most):
         return None
     return {
         "kind": kind,
-        "n": end - start,
-        "n_left": int(np.sum(places < order.ends[node["children"][0]][1])),
+        "n": int(end - start),
+        "n_left": int(np.sum(places < order.ends[node["children"][0]])),
         "clusters": bytes_text(rows.tree.leaf_label[rows.leaf_of_row[chosen]].astype("<u2")),
         "axes": axes,
     } | ({} if left is None else {"left": left})

@@ -19,8 +19,7 @@ from ..report import check_weight, report
 from ..tree import tree_of
 from .boxes import name_lines, text_width, wrap
 from .charts import legend_below, note_above
-from .histograms import SHADE, stacks_of
-from .split_view import SplitView, condition_lines
+from .split_view import SHADE, SplitView, condition_lines, stacks_of
 from .style import Target, drawable, drawn_with, font_size, ink, make_drawable, shade
 from .tree import abbreviation_of
 

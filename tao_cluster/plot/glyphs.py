@@ -5,16 +5,16 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import StepPatch
 
 from ..columns.names import levels_of, levels_text, printable
-from ..export.format import more_text
+from ..export.format import more_text, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
 from ..tree.conditions import level_sets
-from .boxes import BARE, FULL, LINE, Sizes, name_lines, text_width, word_width
-from .histograms import Projection
-from .split_view import condition_lines, weight_text
-from .style import ink
+from .boxes import BARE, FULL, LINE, Sizes, fit, name_lines, text_width, word_width
+from .split_view import SHADE, condition_lines, number, stacks_of, weight_text
+from .style import ink, shade
 
 # A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
 SCREEN = Sizes()
@@ -32,6 +32,7 @@ _LEAF_BAR, _WIDEST, _LEAST_NAME = 0.3, 2.05, 0.8
 _STRIP = 0.05  # height of the colour scale, inches
 PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
 _SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
+_N_LINES, _TEXT_SIZE = 2, 6.3  # of the text below a histogram: lines, size in points
 _CONDITION = "left where the condition holds, else right"
 _CHOICES = (
     "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"
@@ -511,6 +512,131 @@ def _written_set(found, feature_names):
     column, names = printable(found.variable), [feature_names[j] for j in found.features]
     text = levels_text(found.variable, names, is_listed=found.is_listed)
     return column, text.removeprefix(f"{column} ")
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Glyph that draws a histogram of the values that a test compares with its threshold.
+
+    These are the values of the feature, or the weighted sum w.x of several features, over the rows
+    of the node. Rows are stacked in the colours of their clusters. A line marks the threshold, and
+    the side of the rows that go left is grey. The pictures follow those of the package dtreeviz.
+
+    Parameters
+    ----------
+    leaves : Glyph
+        The glyph that draws the leaves.
+    feature_names : list of str
+    n_bins : int, default=24
+        Approximate number of bins of each histogram.
+    test_height : float, default=1.1
+        Height of the boxes of tests in inches.
+    width : float, default=1.5
+        Width of all boxes in inches.
+    """
+
+    leaves: Any
+    feature_names: list[str]
+    n_bins: int = 24
+    test_height: float = 1.1
+    width: float = 1.5
+
+    convention = (
+        "histograms of the tested values, by cluster",
+        "the line is the threshold; rows on the grey side go left, others right",
+    )
+
+    @property
+    def leaf_height(self):
+        """Height of a leaf in inches, as the glyph `leaves` defines it."""
+        return self.leaves.leaf_height
+
+    @property
+    def leaf_convention(self):
+        """Phrases for the legend that explain a leaf, as the glyph `leaves` defines them."""
+        return self.leaves.leaf_convention
+
+    def draw_test(self, ax, box, split):
+        """Draw the histogram, its axis with the threshold, and the features."""
+        box.frame(ax, rounded=True, fill="1.0")
+        text_height = _N_LINES * 0.8 * LINE
+        below = text_height + LINE + 0.06
+        plot = box.part(0.05, box.height - 0.05 - below, margin=0.08)
+        stacks = stacks_of(split, self.n_bins)
+        _draw_stacks(ax, plot, stacks, split.labels)
+        axis = box.part(box.height - below + 0.01, LINE, margin=0.04)
+        if stacks.ticks:
+            _write_levels(ax, plot, axis, stacks)
+        else:
+            _write_axis(ax, plot, axis, stacks, split)
+        if split.written is None:
+            lines = split.term_lines(_N_LINES, _TEXT_SIZE, box.width - 0.1)
+        else:
+            lines = condition_lines(*split.written, box.width - 0.1, _N_LINES)
+        text = box.part(box.height - text_height - 0.03, text_height, margin=0.05)
+        for line, part in zip(lines, text.lines(len(lines), 0.8 * LINE), strict=True):
+            part.write(ax, line, _TEXT_SIZE, color="0.3", may_cut="{" in line)
+
+    def draw_leaf(self, ax, box, leaf):
+        """Draw a leaf with the glyph `leaves`."""
+        return self.leaves.draw_leaf(ax, box, leaf)
+
+
+def _draw_stacks(ax, box, stacks, labels):
+    """Draw stacked bars into a box, with the grey side and the line of the threshold."""
+    low, high = stacks.edges[[0, -1]]
+    scale = box.width / (high - low)
+    start, end = (box.left + (x - low) * scale for x in stacks.left_range)
+    box.bar(ax, start, end - start, box.height, shade(SHADE), zorder=3.2)
+    unit = 0.97 * box.height / (stacks.heights.sum(axis=0).max(initial=0) or 1)
+    places = box.left + (stacks.edges - low) * scale
+    for cluster, base, top in stacks.steps(unit):
+        color = cluster_color(cluster, labels[cluster])
+        style = {"facecolor": color, "fill": True, "linewidth": 0, "zorder": 4}
+        patch = StepPatch(box.bottom + top, places, baseline=box.bottom + base, **style)
+        ax.add_artist(patch)
+    outline = {"edgecolor": ink("0.35"), "linewidth": 0.5 * box.scale, "zorder": 4.2}
+    total = box.bottom + stacks.heights.sum(axis=0) * unit
+    ax.add_artist(StepPatch(total, places, baseline=box.bottom, fill=False, **outline))
+    bottom = [box.bottom, box.bottom]
+    ax.plot([box.left, box.right], bottom, color=ink("0.35"), linewidth=0.6 * box.scale, zorder=4.5)
+    at = end if stacks.left_range[0] == low else start
+    line = {"color": ink("0.0"), "linewidth": 0.9 * box.scale, "zorder": 5}
+    ax.plot([at, at], [box.bottom - 0.03, box.top + 0.02], **line)
+
+
+def _write_axis(ax, plot, line, stacks, split):
+    """Write the threshold below its line, and the ends of the axis where there is space."""
+    low, high = stacks.edges[[0, -1]]
+    threshold = next(x for x in stacks.left_range if low < x < high)
+    at = plot.left + (threshold - low) * plot.width / (high - low)
+    text, size = fit(split.limit, 6.3, line.width, may_cut=False, smallest=line.smallest)
+    half = text_width(text, size) / 2
+    at = float(np.clip(at, line.left + half, line.right - half))
+    line.write(ax, text, size, x=at, may_cut=False, color="0.0", fontweight="bold")
+    for value, x, side in ((low, plot.left, "left"), (high, plot.right, "right")):
+        text = _axis_number(split, value, high - low)
+        space = abs(at - x) - 1.12 * half - 0.05
+        if text_width(text, max(5.6, line.smallest)) <= space:
+            line.write(ax, text, 5.6, x=x, ha=side, color="0.4", max_width=space, may_cut=False)
+
+
+def _write_levels(ax, plot, line, stacks):
+    """Write the name of each bar below it."""
+    width = plot.width / len(stacks.ticks)
+    for x, name in stacks.ticks:
+        line.write(ax, name, 5.8, x=plot.left + x * width, color="0.3", max_width=width - 0.04)
+
+
+def _axis_number(split, value, length):
+    """Return a number at the axis of a test, rounded to a hundredth of the length of the axis."""
+    name = split.terms[0]["name"] if len(split.terms) == 1 else ""
+    date = value_text(name, value)
+    if date:
+        return date
+    decimals = max(0, 2 - int(np.floor(np.log10(length)))) if length > 0 else 2
+    rounded = round(float(value), decimals)
+    return number(rounded + 0.0, ".3g" if abs(rounded) < 1e3 or abs(rounded) >= 1e6 else ".0f")
 
 
 @dataclass(frozen=True, eq=False)

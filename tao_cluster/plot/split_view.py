@@ -1,4 +1,4 @@
-"""The data of a decision node that pictures draw, and the text of its test."""
+"""The data of a decision node that pictures draw: its text, and its rows as stacked bars."""
 
 import re
 from dataclasses import dataclass
@@ -26,6 +26,9 @@ _MINUS = "\N{MINUS SIGN}"
 _FIXED = "\N{NO-BREAK SPACE}"
 _LONGEST = 28  # characters of a name in a sum; longer names lose their middle
 _CONDITION_SIZE = 6.5  # points, of a condition of several lines
+_NARROW = 60  # integers with at most this range get bins of width 1, if there are enough bins
+_MOST_LEVELS = 6  # levels that get their own bar
+SHADE = "0.9"  # grey on white, behind the rows that go left
 
 
 class TestedValues(NamedTuple):
@@ -293,3 +296,95 @@ def weight_text(value, size, max_width):
 def _distinct(value, limit, sign):
     """Return a value as text, with enough digits to see on which side of the limit it lies."""
     return comparable_texts(value, limit, sign, 3)[0].replace("-", _MINUS)
+
+
+# ---------------------------------------------------------------------- stacked bars
+
+
+class Stacks(NamedTuple):
+    """Stacked bars: the weight of the rows of each cluster in each bin.
+
+    Parameters
+    ----------
+    edges : float array of shape (n_bins + 1,)
+    heights : float array of shape (n_present, n_bins)
+    clusters : int array of shape (n_present,)
+        The clusters that have rows.
+    left_range : (float, float)
+        The part of the axis whose rows go left.
+    ticks : list of (float, str)
+        Names of the bars of a test on levels; empty for numbers.
+    """
+
+    edges: np.ndarray
+    heights: np.ndarray
+    clusters: np.ndarray
+    left_range: tuple[float, float]
+    ticks: list
+
+    def steps(self, unit=1.0):
+        """Yield the cluster, the lower and the upper outline of each layer, in steps of `unit`."""
+        tops = np.cumsum(self.heights, axis=0) * unit
+        for cluster, top, own in zip(self.clusters, tops, self.heights * unit, strict=True):
+            yield int(cluster), top - own, top
+
+
+def stacks_of(split, n_bins=24):
+    """Return the stacked bars of the rows of a node.
+
+    The threshold is the edge of two bins, and each row is in a bin on its own side.
+
+    Parameters
+    ----------
+    split : SplitView, with rows
+    n_bins : int
+        Approximate number of bins.
+
+    Returns
+    -------
+    Stacks
+    """
+    tested = split.tested()
+    if split.facts["levels"] is not None:
+        return _stacks_of_levels(split, tested)
+    edges, n_lower = _edges(tested.values, tested.threshold, n_bins)
+    place = np.searchsorted(edges, tested.values, side="right") - 1
+    lower, upper = np.minimum(place, n_lower - 1), np.maximum(place, n_lower)
+    place = np.clip(np.where(tested.is_lower, lower, upper), 0, len(edges) - 2)
+    sides = (edges[0], tested.threshold), (tested.threshold, edges[-1])
+    return _stacked(place, edges, tested, sides[0] if tested.is_left_lower else sides[1], [])
+
+
+def _edges(values, threshold, n_bins):
+    """Return the edges of the bins, and the number of bins below the threshold."""
+    finite = values[np.isfinite(values)]
+    low, high = finite.min(initial=threshold), finite.max(initial=threshold)
+    step = (high - low) / n_bins or abs(threshold) or 1.0
+    if high - low <= _NARROW and np.all(finite == np.round(finite)) and high > low:
+        step = max(1.0, np.ceil(step))
+    n_lower = max(1, int(np.ceil((threshold - low) / step - 1e-9)))
+    n_upper = max(1, int(np.ceil((high - threshold) / step - 1e-9)))
+    return threshold + step * np.arange(-n_lower, n_upper + 1), n_lower
+
+
+def _stacks_of_levels(split, tested):
+    """Return the bars of a test on levels: one per listed level, and one for all others."""
+    levels = split.facts["levels"]
+    is_here = split.columns(levels["features"]) != 0
+    names = [name.level for name in levels["names"]]
+    if len(names) > _MOST_LEVELS:
+        is_here, names = is_here.any(axis=1)[:, None], [f"{len(names)} levels"]
+    is_listed, n = is_here.any(axis=1), len(names)
+    place, names = np.where(is_listed, np.argmax(is_here, axis=1), n), [*names, "others"]
+    if not levels["is_left"]:  # the rows that go left are drawn at the left
+        place, names, n = np.where(is_listed, place + 1, 0), ["others", *names[:-1]], 1
+    starts = np.arange(len(names))[:, None] + [0.0, 0.12, 0.88]  # a gap, the bar, another gap
+    edges, ticks = np.append(starts, len(names)), [(i + 0.5, name) for i, name in enumerate(names)]
+    return _stacked(3 * place + 1, edges, tested, (0.0, float(n)), ticks)
+
+
+def _stacked(place, edges, tested, left_range, ticks):
+    clusters, row_of = np.unique(tested.clusters, return_inverse=True)
+    heights = np.zeros((len(clusters), len(edges) - 1))
+    np.add.at(heights, (row_of, place), 1.0 if tested.weight is None else tested.weight)
+    return Stacks(edges, heights, clusters, left_range, ticks)

@@ -88,7 +88,7 @@ def with_noisy_copies(problem, n_copies, noise):
     data, centers = objective.prepare(space), problem.free.centers
     labels = free_labels(objective, data, weight, centers)
     labels[: problem.n_rows] = problem.free.labels
-    free = FreeClustering(labels, centers, objective.value(data, labels, weight, centers))
+    free = FreeClustering.from_labels(objective, data, weight, labels, centers)
     size = problem.leaf_size and problem.leaf_size.with_copies(len(weight))
     terms = {"data": data, "weight": weight, "free": free, "held_out": None, "leaf_size": size}
     return replace(problem, X=X, space=space, **terms)

@@ -117,9 +117,8 @@ class Problem:
         data = self.objective.prepare(space)
         weight = self.weight[rows] if weight is None else weight
         size = self.leaf_size and self.leaf_size.part(rows, weight / self.weight[rows])
-        labels, centers = self.free.labels[rows], self.free.centers
-        inertia = self.objective.value(data, labels, weight, centers)
-        free = FreeClustering(labels, centers, inertia)
+        terms = (self.free.labels[rows], self.free.centers)
+        free = FreeClustering.from_labels(self.objective, data, weight, *terms)
         terms = {"data": data, "weight": weight, "free": free, "leaf_size": size}
         return replace(self, X=X, space=space, **terms, held_out=None)
 
@@ -135,9 +134,8 @@ class Problem:
         weight = limited_weights(self.weight, self.n_clusters)
         if weight is self.weight:
             return self
-        free = self.free
-        inertia = self.objective.value(self.data, free.labels, weight, free.centers)
-        free = FreeClustering(free.labels, free.centers, inertia)
+        terms = (self.data, weight, self.free.labels, self.free.centers)
+        free = FreeClustering.from_labels(self.objective, *terms)
         return replace(self, weight=weight, free=free)
 
     def training_part(self):
@@ -170,15 +168,15 @@ class Problem:
         """Return the problem of rows whose free clusters are the nearest of given centres."""
         data = objective.prepare(space)
         labels = free_labels(objective, data, weight, centers)
-        free = FreeClustering(labels, centers, objective.value(data, labels, weight, centers))
+        free = FreeClustering.from_labels(objective, data, weight, labels, centers)
         return cls(X, space, objective, data, weight, free)
 
     def at_price(self, price):
         """Return the problem with another price of rows without a cluster, at the same centres."""
         objective, centers = replace(self.objective, price=price), self.free.centers
-        labels = nearest_center(objective, self.data, centers)
-        inertia = objective.value(self.data, labels, self.weight, centers)
-        return replace(self, objective=objective, free=FreeClustering(labels, centers, inertia))
+        terms = (self.weight, nearest_center(objective, self.data, centers), centers)
+        free = FreeClustering.from_labels(objective, self.data, *terms)
+        return replace(self, objective=objective, free=free)
 
     def cost_increase(self, inertia):
         """Return by how many percent a cost exceeds the cost of the free clustering.

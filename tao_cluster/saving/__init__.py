@@ -20,7 +20,6 @@ from .._utils.warnings import warn
 from ..objectives import Objective
 from ..optimize.settings import OBJECTIVES
 from ..problem.scaling import ClusteringSpace
-from ..report import checked_names
 from ..tree import Tree
 from ..tree.serialization import FORMAT as TREE_FORMAT
 from ..tree.serialization import is_version, read_document
@@ -43,10 +42,11 @@ FORMAT_VERSION = 1
 # a ValueError.
 _FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError)
 
-# Attributes of every fitted estimator.
-_ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_stds_", "split_sides_")
 _NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_")
 _OPTIONAL_NUMBERS = ("best_lambda_", "n_noise_", "trimmed_share_", "trimming_price_")
+_ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_stds_", "split_sides_")
+_LEAST, _LARGEST = 5e-324, np.finfo(np.float64).max  # positive floats
+# Attributes of every fitted estimator.
 _FITTED = {"tree_", "_space", "n_features_in_", "node_rows_", *_NUMBERS, *_ARRAYS}
 
 
@@ -270,8 +270,10 @@ def _model(data):
         attributes["split_sides_"] = _sides(attributes["tree_"], attributes.pop("split_gaps_"))
     _check_fitted(attributes)
     set_attributes(model, attributes)
-    if cls is ESTIMATORS["ExKMC"] and {"_growth", "trace_"} & set(attributes):  # not cut
-        _check_growth(model)
+    if {"_growth", "trace_"} & set(attributes):  # ExKMC, from which no leaves were removed
+        is_same = model._growth.to_tree(model.n_features_in_) == model.tree_
+        is_same = is_same and model.trace_[-1]["leaves"] == model.tree_.n_leaves
+        _require(is_same, "_growth and trace_ must be those of the tree")
     return model
 
 
@@ -304,42 +306,39 @@ def _check_fitted(attributes):
         _require(isinstance(attributes[name], cls), f"{name} must be a {cls.__name__}")
     centers, classes = np.asarray(attributes["cluster_centers_"]), space.classes
     k = len(centers) if classes is None else len(classes)
-    m = centers.shape[1] if space.has_embedding else tree.n_features
+    n_labels, n_features = k + (space.noise is not None), tree.n_features
     _require(space.noise in (None, k), "the number of rows without a cluster must come last")
-    n_labels = k + (space.noise is not None)
     _require(tree.leaf_label.max() < n_labels, "the tree has a cluster without a centre")
     _require(("trimmed_share_" in attributes) == (n_labels > k), "trimmed_share_ needs noise")
-    _check_arrays(attributes, tree, (k, m))
+    has_all = tree.leaf_value is None or tree.leaf_value.shape[1] == n_labels
+    _require(has_all, "the histograms of the tree have another number of clusters")
     for name in (*_NUMBERS, *_OPTIONAL_NUMBERS):
         value = attributes.get(name, 0)
         is_number = type(value) in (int, float) and not math.isnan(value)
         _require(is_number, f"{name} must be a number")
-    # Counts are sums of weights, which have rounding errors.
-    counts = attributes["node_counts_"]
-    is_rooted = 0 < counts[0] * (1 + 1e-9) >= counts.max() and math.isfinite(counts[0])
-    _require(is_rooted, "node_counts_ must be largest at the root")
-    n_rows, shares = attributes["node_rows_"], attributes.get("feature_importances_")
-    fits = isinstance(n_rows, np.ndarray) and n_rows.dtype == np.int64
-    fits = fits and n_rows.shape == counts.shape and n_rows.min() >= 0
-    _require(fits and 0 < n_rows[0] == n_rows.max(), "node_rows_ must be numbers of rows per node")
-    if shares is not None:
-        fits = isinstance(shares, np.ndarray) and shares.dtype == np.float64
-        fits = fits and shares.shape == (tree.n_features,) and (shares >= 0).all()
-        _require(
-            fits and shares.sum() < 1.001, "feature_importances_ must be one share per feature"
-        )
-    for name, shape in (("_column_range", (2,)), ("_column_is_integer", ()), ("_column_group", ())):
-        fits = np.shape(attributes.get(name)) == (*shape, tree.n_features)
-        _require(fits or name not in attributes, f"{name} must have one entry per column")
-    if tree.leaf_value is not None:
-        has_all = tree.leaf_value.shape[1] == n_labels
-        _require(has_all, "the histograms of the tree have another number of clusters")
-    _check_columns(attributes, tree.n_features)
-    _check_space(space, attributes.get("classes_"), tree.n_features)
-    if "cluster_names_" in attributes:
-        names = attributes["cluster_names_"]
-        _require(isinstance(names, list), "cluster_names_ must be a list")
-        checked_names(names, range(n_labels), [])
+    of_centers = k, centers.shape[1] if space.has_embedding else n_features
+    for name, limits in _arrays(tree, of_centers).items():
+        if name in attributes:  # files of older versions lack some of them
+            _check_array(name, attributes[name], *limits)
+    for name in ("node_counts_", "node_rows_"):
+        counts = attributes[name]  # those of weights have rounding errors
+        _require(0 < counts[0] * (1 + 1e-9) >= counts.max(), f"{name} must be largest at the root")
+    sides = attributes["split_sides_"]
+    _require(not (sides[:, 0] > sides[:, 1]).any(), "split_sides_ must be in increasing order")
+    is_same = (
+        type(attributes["n_features_in_"]) is int and attributes["n_features_in_"] == n_features
+    )
+    _require(is_same, "the tree has another number of features than n_features_in_")
+    for name, kind, n in (
+        ("feature_names_in_", np.ndarray, n_features),
+        ("_column_names", list, n_features),
+        ("cluster_names_", list, n_labels),
+    ):
+        names = attributes.get(name)
+        are_names = type(names) is kind and np.shape(names) == (n,)
+        are_names = are_names and all(isinstance(each, str) for each in names)
+        _require(are_names or name not in attributes, f"{name} must be {n} strings")
+    _check_space(space, attributes.get("classes_"), n_features)
     for name in filter(attributes.__contains__, ("labels_", "free_labels_")):
         labels = attributes[name]
         fits = labels.ndim == 1
@@ -348,41 +347,37 @@ def _check_fitted(attributes):
         _require(fits, f"{name} must be one known label per row")
 
 
-def _check_arrays(attributes, tree, of_centers):
-    """Check the arrays of every estimator; `of_centers` is the shape of the centres."""
-    shapes = (of_centers, of_centers, (tree.n_nodes,), (tree.n_nonzero,), (tree.n_nodes, 2))
-    for name, shape in zip(_ARRAYS, shapes, strict=True):
-        value = attributes[name]
-        fits = isinstance(value, np.ndarray) and value.dtype == np.float64
-        _require(fits and value.shape == shape, f"{name} must be numbers of shape {shape}")
-        if name != "split_sides_":
-            fits = np.isfinite(value) if len(shape) == 2 else ~(value < 0)
-            _require(fits.all(), f"{name} must be finite, and only centres may be negative")
-    shares = attributes.get("split_densities_", np.zeros(tree.n_nodes))  # older files lack it
-    fits = isinstance(shares, np.ndarray) and shares.dtype == np.float64
-    fits = fits and shares.shape == (tree.n_nodes,) and not ((shares < 0) | (shares > 1)).any()
-    _require(fits, "split_densities_ must be one number from 0 to 1 per node")
-    sides = attributes["split_sides_"]
-    _require(not (sides[:, 0] > sides[:, 1]).any(), "split_sides_ must be in increasing order")
+def _arrays(tree, of_centers):
+    """Return the type, the shape, and the least and the largest value of arrays, by name."""
+    of_nodes, of_columns = (tree.n_nodes,), (tree.n_features,)
+    return {
+        "cluster_centers_": (np.float64, of_centers, -_LARGEST, _LARGEST),
+        "free_centers_": (np.float64, of_centers, -_LARGEST, _LARGEST),
+        "node_counts_": (np.float64, of_nodes, 0, _LARGEST),
+        "node_rows_": (np.int64, of_nodes, 0, math.inf),
+        "split_stds_": (np.float64, (tree.n_nonzero,), 0, math.inf),
+        "split_sides_": (np.float64, (tree.n_nodes, 2), -math.inf, math.inf),
+        "split_densities_": (np.float64, of_nodes, 0, 1),
+        "feature_importances_": (np.float64, of_columns, 0, 1.001),
+        "_column_range": (np.float64, (2, *of_columns), -math.inf, math.inf),
+        "_column_is_integer": (np.bool_, of_columns, 0, 1),
+        "_column_group": (None, of_columns, -math.inf, math.inf),
+    }
+
+
+def _check_array(name, values, dtype, shape, least, largest):
+    """Raise an error if an array has another type or shape, or a value outside of its limits."""
+    fits = isinstance(values, np.ndarray) and values.shape == shape
+    fits = fits and dtype in (None, values.dtype)
+    if fits:
+        is_unknown = np.isnan(values) & name.startswith("split_")
+        fits = (is_unknown | ((values >= least) & (values <= largest))).all()
+    _require(fits, f"{name} must be numbers of shape {shape} from {least} to {largest}")
 
 
 def _require(condition, message):
     if not condition:
         raise ValueError(f"{message}.")
-
-
-def _check_columns(attributes, n_features):
-    """Check that the number and names of the columns fit the tree."""
-    found, names = attributes["n_features_in_"], attributes.get("feature_names_in_")
-    is_same = type(found) is int and found == n_features
-    _require(is_same, "the tree has another number of features than n_features_in_")
-    if names is not None:
-        are_names = isinstance(names, np.ndarray) and names.shape == (n_features,)
-        are_names = are_names and all(isinstance(name, str) for name in names)
-        _require(are_names, f"feature_names_in_ must be {n_features} strings")
-    names = attributes.get("_column_names", [""] * n_features)
-    are_names = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    _require(are_names and len(names) == n_features, f"_column_names must be {n_features} strings")
 
 
 def _check_space(space, classes, n_features):
@@ -402,24 +397,9 @@ def _check_space(space, classes, n_features):
         is_sorted = np.array_equal(np.unique(classes), classes)
         _require(is_sorted and is_same, "classes_ must be the sorted labels of _space")
     if space.scaling is not None:
-        for values in (space.scaling.offset, space.scaling.scale):
-            fits = values.shape == (n_features,) and values.dtype == np.float64
-            _require(fits and np.isfinite(values).all(), "a scaling needs one number per column")
-        _require((space.scaling.scale > 0).all(), "the scales of columns must be positive")
-
-
-def _check_growth(model):
-    """Check that the growth of ExKMC ends with the fitted tree and matches `trace_`."""
-    growth, n_clusters = model._growth, len(model.cluster_centers_)
-    leaves = [step["leaves"] for step in model.trace_]
-    _require(
-        growth.to_tree(model.n_features_in_) == model.tree_
-        and len(growth.label) == model.tree_.n_nodes
-        and all(type(label) is int and 0 <= label < n_clusters for label in growth.label)
-        and leaves == list(range(min(leaves), growth.n_leaves + 1))
-        and type(model._max_leaves) is int,
-        "_growth and trace_ must be those of the tree",
-    )
+        columns = np.float64, (n_features,)
+        _check_array("the offset", space.scaling.offset, *columns, -_LARGEST, _LARGEST)
+        _check_array("the scale", space.scaling.scale, *columns, _LEAST, _LARGEST)
 
 
 def _write(path, text):

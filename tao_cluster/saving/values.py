@@ -15,29 +15,14 @@ from sklearn.mixture import GaussianMixture
 
 import greedy
 
-from .._utils.options import name_of
+from .._utils.options import Part, name_of
 from ..columns import Indicator, Numeric
 from ..columns.readers import Reader
 from ..columns.schema import READERS
-from ..constraints import Constraints
 from ..estimator import TAOClustering
-from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
-from ..initial_trees.cart import Cart
-from ..objectives import (
-    KCenter,
-    KMeans,
-    KMedians,
-    KMedoids,
-    Labels,
-    Objective,
-    Spacing,
-    SphericalKMeans,
-    Trimmed,
-)
-from ..optimize.algorithms import AxisAligned, DirectForm, Oblique, PenaltyMethod
-from ..penalties import SquaredError, ZeroOne
+from ..initial_trees import InTurn
+from ..objectives import Objective
 from ..problem.scaling import ClusteringSpace, Scaling
-from ..solvers import Axis, Exact, Liblinear, Newton, WeightedLiblinear
 from ..tree import Split, Tree
 from ..tree.growth import Growth
 
@@ -91,17 +76,18 @@ def _by_name(classes):
 
 ESTIMATORS = _by_name([TAOClustering, *filter(isclass, map(greedy.__getattr__, greedy.__all__))])
 
+
+def _parts(cls=Part):
+    """Yield the parts of the library, without those that a user derives from them."""
+    for part in cls.__subclasses__():
+        if part.__module__.partition(".")[0] in ("greedy", "tao_cluster"):
+            yield part
+            yield from _parts(part)
+
+
 # Data classes, which are saved as the values of their fields.
-PARTS = _by_name(
-    [
-        *(KMeans, SphericalKMeans, KMedians, KMedoids, KCenter, Spacing, Labels),
-        Trimmed,
-        *(ZeroOne, SquaredError, Newton, Liblinear, WeightedLiblinear, Axis, Exact),
-        *(DirectForm, PenaltyMethod, Oblique, AxisAligned, Constraints),
-        *(Bisecting, Centroids, Random, InTurn, Given, Cart),
-        *(Scaling, ClusteringSpace, UnsavedObjective, Split, Growth, *READERS.values()),
-    ]
-)
+_OTHER_PARTS = (InTurn, Scaling, ClusteringSpace, UnsavedObjective, Split, Growth)
+PARTS = _by_name([*_parts(), *_OTHER_PARTS, *READERS.values()])
 
 # Estimators of scikit-learn that occur as parameters or results. Their state is numbers and arrays.
 OTHERS = _by_name([SklearnKMeans, MiniBatchKMeans, GaussianMixture])

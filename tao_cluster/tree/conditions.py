@@ -1,6 +1,5 @@
 """Conditions on the path to a leaf, merged where one of them implies another."""
 
-import itertools
 import struct
 import sys
 from dataclasses import dataclass, replace
@@ -238,30 +237,12 @@ def level_sets(tree, levels):
     return found
 
 
-def path_conditions(tree, leaf):
-    """Return the conditions from the root to a leaf, without those implied by another.
+def conditions_of_leaves(tree, sets=None):
+    """Yield the conditions from the root to each leaf, depth-first from the left.
 
     Of the conditions on the same feature (or the same weighted sum) in the same direction only the
     tightest one is kept. Tests without weights are left out, since they always hold on the path.
-
-    Parameters
-    ----------
-    tree : Tree
-    leaf : int, node number
-
-    Returns
-    -------
-    list of Condition, in the order in which the sums first appear on the path
-    """
-    tightest = {}
-    for node, child in itertools.pairwise(tree.path(leaf)):
-        condition = Condition.from_tree(tree, node, bool(tree.children_left[node] == child))
-        tightest = _tightened(tightest, condition)
-    return list(tightest.values())
-
-
-def conditions_of_leaves(tree, sets=None):
-    """Yield the conditions of :func:`path_conditions` for all leaves, depth-first from the left.
+    Conditions are in the order in which the sums first appear on the path.
 
     The condition of each side of a test is created once, not once per leaf below the test.
 
@@ -316,7 +297,7 @@ def _narrowed(tightest, levels):
 
 
 def explanation_sizes(tree):
-    """Return the number of conditions that :func:`path_conditions` returns for each leaf.
+    """Return the number of conditions of :func:`conditions_of_leaves` for each leaf.
 
     The result is a float64 array of shape (n_nodes,), 0 at decision nodes.
     """

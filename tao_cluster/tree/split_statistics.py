@@ -20,11 +20,6 @@ _MOST_VARIANCES, _LEAST_SQUARE = 1e4, 1e-200
 _ROUNDING = 1e-12  # a smaller saving, as a fraction of the cost, counts as zero
 
 
-def split_stds(tree, X, leaf_of_row, weight=None, n_jobs=1):
-    """Return the standard deviations of :func:`stds_and_sides`."""
-    return stds_and_sides(tree, X, leaf_of_row, weight, n_jobs)[0]
-
-
 def stds_and_sides(tree, X, leaf_of_row, weight=None, n_jobs=1):
     """Compute the standard deviations of the features of tests, and values next to thresholds.
 

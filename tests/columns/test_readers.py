@@ -12,7 +12,6 @@ from tao_cluster import Schema
 from tao_cluster.columns import TableReader
 from tao_cluster.columns.dates import Date, possible_forms
 from tao_cluster.columns.readers import (
-    Level,
     Number,
     UnreadableCellError,
     Written,
@@ -192,19 +191,6 @@ def test_other_formats_are_not_allowed(form):
 
 
 @pytest.mark.parametrize(
-    ("texts", "hours"),
-    [(("09:30", "14:00", "23:45"), (9.5, 14, 23.75)), (("09:37:30", "00:00:00"), (9.625, 0))],
-)
-def test_times_of_day_are_read_alike_in_python_and_sql(texts, hours):
-    reader = Date.from_cells(cells(*texts))
-    column = cells(*texts, None)
-    np.testing.assert_array_equal(reader.read(column), [*hours, np.nan])
-    np.testing.assert_array_equal(in_sql(reader, column), [*hours, np.nan])
-    assert [reader.text(number) for number in hours] == list(texts)
-    assert Date.from_cells(cells("24:00")) is None
-
-
-@pytest.mark.parametrize(
     ("reader", "cell"),
     [
         (Number(), "many"),
@@ -218,12 +204,6 @@ def test_an_unreadable_cell_is_named_with_its_row_and_column(reader, cell):
     with pytest.raises(UnreadableCellError, match=r"column 'c', row 1: .* is not a") as found:
         reader.read(cells(None, cell))
     assert found.value.row == 1
-
-
-def test_words_for_missing_values_are_missing_in_every_kind_of_column():
-    words = ("?", "unknown")
-    assert Level(words).read(cells("a", "?", None)).isna().tolist() == [False, True, True]
-    assert Number(words).read(cells(1, "unknown", 3))[[0, 2]].tolist() == [1, 3]
 
 
 def test_the_table_reader_takes_columns_by_name_and_counts_gaps():

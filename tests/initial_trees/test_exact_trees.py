@@ -110,13 +110,6 @@ def test_squares_meet_in_a_point():
     np.testing.assert_array_equal(tree.predict(ties), [0, 0, 0, 1, 2])
 
 
-def test_a_side_may_contradict_an_earlier_test():
-    tree = voronoi_tree([[2.0], [-2.0], [-1.0], [-0.5]])
-    assert tree.n_leaves == 6  # 2 is nearer than 3 only where 1 would be nearer than 0
-    X = np.array([[2.0], [0.75], [0.7], [0.2], [-0.7], [-1.5], [-1.6]])
-    np.testing.assert_array_equal(tree.predict(X), [0, 0, 3, 3, 3, 1, 1])
-
-
 @pytest.mark.parametrize("shift", [[0, 0], [3, 1], [1000, -300]])
 def test_no_side_is_empty_where_all_cells_meet_in_a_point(shift):
     circle = [[5, 0], [3, 4], [-3, 4], [0, 5], [4, 3], [4, -3]]
@@ -126,16 +119,6 @@ def test_no_side_is_empty_where_all_cells_meet_in_a_point(shift):
     reached = tree.apply(X + np.array(shift, dtype=float))
     np.testing.assert_array_equal(np.unique(reached), tree.leaves)
     np.testing.assert_array_equal(tree.leaf_label[reached], nearest(X, np.array(circle)))
-
-
-def test_many_features_few_of_them_different(rng):
-    centers = np.tile(rng.normal(size=784), (6, 1))
-    centers[np.arange(6), rng.permutation(784)[:6]] += 3.0
-    tree = voronoi_tree(centers)
-    assert tree.n_nonzero == 2 * len(tree.decision_nodes)
-    X = centers[rng.integers(6, size=2000)] + rng.normal(size=(2000, 784))
-    assert_nearest(tree, X, centers)
-    np.testing.assert_array_equal(voronoi_tree(centers[:2]).predict(X), nearest(X, centers[:2]))
 
 
 def test_far_from_the_origin(rng):
@@ -161,14 +144,6 @@ def test_a_close_pair_among_distant_centres():
     X = np.array([[-1.0], [0.0], [1e-20], [0.4], [0.6]])
     np.testing.assert_array_equal(voronoi_tree(centers).predict(X), [0, 0, 1, 1, 2])
     np.testing.assert_array_equal(bisector_tree(centers).predict(X), [0, 0, 1, 1, 2])
-
-
-@pytest.mark.slow
-def test_points_known_inside_only_save_linear_programs(rng, monkeypatch):
-    centers = rng.normal(size=(8, 2))
-    tree = voronoi_tree(centers)
-    monkeypatch.setattr("tao_cluster.initial_trees.exact._CLEAR", np.inf)
-    assert voronoi_tree(centers) == tree
 
 
 def test_a_solver_that_gives_up_costs_leaves_only(rng, monkeypatch):
@@ -212,12 +187,6 @@ def test_margins_are_of_the_scale_of_a_logistic_model(rng):
             margins = centers[:, features] @ weights - tree.threshold[0]
             assert margins[1] == pytest.approx(-margins[0])
             assert 0.7 < margins[1] < 1.42
-
-
-@pytest.mark.parametrize("build", [voronoi_tree, bisector_tree])
-def test_json_keeps_every_number(rng, build):
-    tree = build(rng.normal(size=(6, 4)))
-    assert Tree.from_json(tree.to_json()) == tree
 
 
 def test_initial_tree_that_costs_nothing():

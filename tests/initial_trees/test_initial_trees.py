@@ -7,7 +7,7 @@ from conftest import random_tree
 from sklearn.cluster import KMeans
 
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.initial_trees import Bisecting, Given, InitialTree
+from tao_cluster.initial_trees import Bisecting, Given
 from tao_cluster.initial_trees.cart import cart_tree
 
 
@@ -41,11 +41,6 @@ def test_equal_rows_are_not_split():
     assert build(Bisecting(0), X, labels).n_leaves == 1
 
 
-def test_weight_counts_in_leaf_labels():
-    X, labels = np.zeros((3, 1)), np.array([0, 0, 1])
-    assert build(Bisecting(1), X, labels, weight=np.array([1.0, 1, 3])).leaf_label[0] == 1
-
-
 def test_given_tree_must_fit(rng):
     tree = random_tree(rng, n_features=6, n_clusters=4)
     X, labels = rng.normal(size=(10, 6)), np.zeros(10, int)
@@ -54,11 +49,6 @@ def test_given_tree_must_fit(rng):
         build(Given(tree), X[:, :5], labels, 4)
     with pytest.raises(ValueError, match="only 1 clusters"):
         build(Given(tree), X, labels, 1)
-
-
-def test_protocol():
-    assert isinstance(Bisecting(), InitialTree)
-    assert isinstance(Given(Tree.single_leaf(0, 1)), InitialTree)
 
 
 def test_cart_is_scikit_learns(digits, digits_reference):

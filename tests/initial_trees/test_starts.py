@@ -107,12 +107,6 @@ def test_builders_take_turns():
     assert [build(in_turn, PAIRS) for _ in range(5)] == [*trees, *trees[:2]]
 
 
-@pytest.mark.parametrize("depth", [0, 2])
-def test_given_trees_must_have_the_features_of_X(depth):
-    with pytest.raises(ValueError, match="initial tree has 2 features, X has 1"):
-        build(Given(build(Bisecting(depth), np.c_[PAIRS, PAIRS])), PAIRS)
-
-
 @pytest.mark.parametrize(("init", "n_trees"), [("bisecting", 3), ("random", 3), (None, 1)])
 def test_number_of_initial_trees(rng, init, n_trees):
     """One only where all would be the same."""
@@ -130,3 +124,9 @@ def test_every_fit_counts_its_trees_anew(rng):
     )
     for _ in range(2):
         assert list(initial_trees(search.problem, search.settings, 0)) == trees[:1]
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_given_trees_must_have_the_features_of_X(depth):
+    with pytest.raises(ValueError, match="initial tree has 2 features, X has 1"):
+        build(Given(build(Bisecting(depth), np.c_[PAIRS, PAIRS])), PAIRS)

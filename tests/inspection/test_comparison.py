@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 from greedy import CART, IMM, ExKMC
-from tao_cluster import TAOClustering, Tree, compare
+from tao_cluster import TAOClustering, compare
 from tao_cluster.comparison import DEFAULT_METHODS, FREE, METHODS, Comparison
 from tao_cluster.problem.repeats import content_order
 
@@ -296,18 +296,6 @@ def test_a_trace_lies_on_the_parameters_of_its_trees(found):
 
 
 @pytest.mark.slow
-def test_costs_of_different_magnitude_are_logarithmic(wine):
-    X, _ = wine
-    models = {f"m{i}": IMM(3, random_state=0).fit(X) for i in range(2)}
-    measured = Comparison.from_models(models, X)
-    assert measured.plot().get_yscale() == "linear"
-    measured.table["cost_increase"] = [0.01, 10.0]
-    assert measured.plot().get_yscale() == "log"
-    measured.table["cost_increase"] = [-0.01, 10.0]
-    assert measured.plot().get_yscale() == "linear"
-
-
-@pytest.mark.slow
 def test_wrong_arguments_of_the_picture_raise(wine, found):
     X, _ = wine
     with pytest.raises(ValueError, match="size must be one of parameters, leaves"):
@@ -344,20 +332,6 @@ def test_a_single_cluster_and_single_leaves():
     assert (found.table["leaves"].dropna() == 1).all()
     assert (found.table["cost_increase"] == 0).all()
     found.plot()
-
-
-def test_cart_is_an_estimator(wine):
-    X, _ = wine
-    model = CART(3, max_leaves=4, random_state=0).fit(X)
-    assert isinstance(model.tree_, Tree)
-    np.testing.assert_array_equal(model.predict(X), model.labels_)
-    assert model.cost_increase_ == pytest.approx(
-        100 * (_cost(X.to_numpy(), model.labels_) / model.free_inertia_ - 1)
-    )
-
-
-def _cost(X, labels):
-    return sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in set(labels))
 
 
 def test_rows_without_a_class_are_left_out(wine):

@@ -108,6 +108,15 @@ def pipeline():
     return table_pipeline(table, 3, split="axis", max_leaves=3, random_state=0).fit(table)
 
 
+def test_a_raw_table_is_encoded_once(pipeline, monkeypatch):
+    transform, seen = type(pipeline[1]).transform, []
+    monkeypatch.setattr(
+        type(pipeline[1]), "transform", lambda self, X: seen.append(X) or transform(self, X)
+    )
+    describe(pipeline, customers())
+    assert len(seen) == 1
+
+
 @pytest.mark.slow
 def test_numbers_are_those_of_pandas(pipeline):
     table = customers()

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from export_cases import every_format
-from reading import check_rules
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_wine
 from sklearn.impute import SimpleImputer
@@ -23,19 +22,16 @@ from sklearn.preprocessing import (
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering
 from tao_cluster.columns import Indicator, raw_view
-from tao_cluster.explanations import explain
 from tao_cluster.export import (
     from_dict,
     to_dict,
     to_onnx,
-    to_rules,
     to_sql,
     to_text,
 )
 from tao_cluster.inspection.rows import Rows
 from tao_cluster.page import to_html
 from tao_cluster.plot import plot_tree
-from tao_cluster.report import report
 
 
 def axis_model(midpoints=False):
@@ -223,26 +219,6 @@ def sql_labels(model, rows, **options):
     return [row[-1] for row in rows]
 
 
-@pytest.mark.spaced(quick=0, slow=5)
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("table_name", [None, "points"])
-def test_sql_reads_the_raw_table(way, table_name):
-    table = mixed_table()
-    for model in (axis_model(), oblique_model()):
-        pipeline = mixed_pipeline(way, model).fit(table)
-        labels = sql_labels(pipeline, table, table=table_name)
-        assert labels == pipeline.predict(table).tolist()
-
-
-def test_every_number_of_the_rules_can_be_checked_against_rows():
-    table = mixed_table()
-    pipeline = mixed_pipeline("names", axis_model()).fit(table)
-    rules = to_rules(pipeline, precision=17)
-    assert any("plan is" in rule and "hours" in rule for rule in rules)
-    check_rules(rules, table, pipeline.predict(table))
-    assert rules == to_rules(pipeline, precision=17, X=table)
-
-
 @every_format
 def test_every_export_shows_the_raw_columns(write):
     text = write(mixed_pipeline("names", axis_model()).fit(mixed_table()))
@@ -259,24 +235,6 @@ def test_dict_gives_the_raw_tree_back():
     np.testing.assert_array_equal(tree.predict(view.numbers(table)), pipeline.predict(table))
 
 
-@pytest.mark.slow
-def test_explanations_take_raw_rows():
-    table = mixed_table()
-    pipeline = mixed_pipeline("names", axis_model()).fit(table)
-    view = raw_view(pipeline)
-    for i in range(10):
-        row = table.iloc[i]
-        texts = {
-            str(explain(pipeline, form)) for form in (row, table.iloc[[i]], row.tolist(), dict(row))
-        }
-        assert len(texts) == 1
-        why = explain(pipeline, row)
-        assert why.cluster == pipeline.predict(table.iloc[[i]])[0]
-        numbers = dict(zip(view.feature_names_in_, view.numbers(table.iloc[[i]])[0], strict=True))
-        for test in why.tests:
-            assert all(term.value == numbers[term.name] for term in test.contributions)
-
-
 def test_names_for_all_raw_columns():
     table = mixed_table()
     pipeline = mixed_pipeline("names", axis_model()).fit(table)
@@ -289,29 +247,6 @@ def test_names_for_all_raw_columns():
     assert sql_labels(pipeline, renamed, columns=names) == expected
     unnamed = mixed_pipeline("positions", axis_model()).fit(table.to_numpy())
     assert "x1 is " in to_text(unnamed)
-
-
-@pytest.mark.slow
-def test_counts_and_pictures_of_raw_rows(tmp_path):
-    table = mixed_table()
-    pipeline = mixed_pipeline("names", oblique_model()).fit(table)
-    for given, fitted in zip(
-        report(pipeline, table)["nodes"], report(pipeline)["nodes"], strict=True
-    ):
-        spreads = [[term["spread"] for term in node["terms"]] for node in (given, fitted)]
-        np.testing.assert_allclose(*spreads, rtol=1e-8)
-        assert given["count"] == fitted["count"]
-    half = table[:100]
-    sizes = [part["size"] for part in report(pipeline, half)["clusters"]]
-    assert sizes == np.bincount(pipeline.predict(half), minlength=4).tolist()
-    ax = plot_tree(pipeline, table, nodes="projection")
-    shown_texts = " ".join(text.get_text() for text in ax.texts)
-    assert "hours" in shown_texts
-    many = make_column_transformer(*WAYS["names"], sparse_threshold=1.0)
-    ax = plot_tree(make_pipeline(many, axis_model()).fit(table), table)
-    assert not any("words" in text for text in (ax.get_title(), *map(str, ax.texts)))
-    to_html(pipeline, tmp_path / "tree.html", X=table)
-    assert "plan is gold" in (tmp_path / "tree.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.spaced(quick=1)

@@ -4,8 +4,6 @@ import base64
 import html
 import json
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from sklearn.datasets import load_digits, load_wine
 from greedy import ExKMC
 from tao_cluster import DirectForm, TAOClustering, Tree, describe, monitor, refit, tao_path
 from tao_cluster.columns import Indicator
-from tao_cluster.inspection.palette import readable, text_color
 from tao_cluster.objectives.trimmed import Trimmed
 from tao_cluster.page import to_frame, to_html
 from tao_cluster.plot import cluster_color, plot_tree
@@ -133,11 +130,6 @@ def test_leaves_show_what_pictures_show(path, digits):
         words = text["models"][0]["nodes"][leaf]["top"]
         assert words["of"][0] == np.argmax(mean)
         assert words["values"] == sorted(words["values"], reverse=True)
-
-
-@pytest.mark.slow
-def test_pixels_are_not_words(path, digits):
-    assert data_of(to_html(path[0], X=digits))["kind"] == "bars"
 
 
 def test_weight_two_is_the_row_twice(rng):
@@ -315,17 +307,6 @@ def test_names_cannot_break_out_of_the_page():
     assert "<script" not in to_frame(tree, feature_names=names)
 
 
-def test_edges_are_labelled_with_the_condition_of_the_test():
-    signs = {}
-    for weight in (1.0, -1.0):
-        tree = Tree.from_splits(
-            [1, -1, -1], [2, -1, -1], [([0], [weight]), None, None], [2, 0, 0], [-1, 0, 1], 1
-        )
-        test = data_of(to_html(tree, feature_names=["width"]))["models"][0]["nodes"][0]["test"]
-        signs[weight] = test["lines"][1][0], *test["signs"]
-    assert signs == {1.0: ("≤", "≤", ">"), -1.0: ("≥", "≥", "<")}
-
-
 def test_bad_input():
     tree = Tree.single_leaf(0, 6)
     with pytest.raises(ValueError, match="models is empty"):
@@ -342,38 +323,12 @@ def test_bad_input():
         to_html(tree, X=np.zeros((2, 6)), y=[0, 0], class_names=["a", "b"])
 
 
-def test_a_page_is_written_or_returned(path, tmp_path):
-    model, file = path[0], tmp_path / "tree.html"
-    page = model.to_html()
-    for one in (model, model.tree_):
-        assert one.to_html(file) is None
-        assert file.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    model.to_html(file)
-    assert file.read_text(encoding="utf-8") == page
-
-
 def test_notebooks_show_the_tree_once_there_is_one(path):
     model = path[0]
     shown = model._repr_mimebundle_()["text/html"]
     assert 'sandbox="allow-scripts"' in shown
     assert "srcdoc" not in clone(model)._repr_mimebundle_()["text/html"]
     assert "srcdoc" in model.tree_._repr_html_()
-
-
-@pytest.mark.slow
-def test_the_script_is_plain_and_in_small_files():
-    from importlib.resources import files
-
-    node = shutil.which("node")
-    folder = files("tao_cluster.page").joinpath("js")
-    page = to_html(Tree.single_leaf(0, 1))
-    for file in folder.iterdir():
-        text = file.read_text(encoding="utf-8")
-        assert text.startswith("// ")
-        assert len(text.splitlines()) <= 400
-        assert text in page, f"{file.name} is in no page"
-        if node is not None:
-            subprocess.run([node, "--check", str(file)], check=True)  # noqa: S603
 
 
 def test_the_title_is_the_name_of_the_data():
@@ -447,17 +402,6 @@ def test_clusters_are_distinct_with_every_kind_of_vision():
     assert 0.6 < lightness.min() + 0.005 < lightness.max() < 0.85  # even
     assert np.hypot(*sides).max() < 0.135  # calm
     assert cluster_color(36) == cluster_color(0)
-
-
-def test_names_on_colours_and_lines_on_white_are_visible():
-    for label in range(-1, 36):
-        color, expected = cluster_color(label), "white" if 12 <= label < 24 else "black"
-        assert text_color(color) == expected
-        dark, light = sorted([luminance(color), {"white": 1.0, "black": 0.0}[expected]])
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
-        line = readable(color)
-        assert 1.05 / (luminance(line) + 0.05) >= 1.999
-        assert line == pytest.approx(color) or 1.05 / (luminance(color) + 0.05) < 2
 
 
 @pytest.mark.slow

@@ -7,60 +7,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree, rest_in_sweeps
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch, StepPatch
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree
 from tao_cluster.inspection.palette import NEGATIVE, POSITIVE
-from tao_cluster.inspection.rows import Rows
 from tao_cluster.plot import cluster_color, plot_tree
-from tao_cluster.plot.boxes import fit, wrap
-from tao_cluster.plot.glyphs import SIGNED, Bars, Image, Words, choose_glyph
-from tao_cluster.plot.histograms import SHADE
-from tao_cluster.plot.layout import Columns, tidy_positions
+from tao_cluster.plot.glyphs import SIGNED, Words
+from tao_cluster.plot.split_view import SHADE
 
 
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
     plt.close("all")
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10_000), n_leaves=st.sampled_from([1, 2, 5, 20, 64]))
-def test_layout_is_tidy(seed, n_leaves):
-    tree = random_tree(np.random.default_rng(seed), n_nodes=2 * n_leaves - 1)
-    columns = Columns.from_tree(tree)
-    x, _ = tidy_positions(tree, columns)
-    depth = tree.depth
-    assert x.min() == 0
-    np.testing.assert_array_equal(columns.level, depth)
-    for level in range(depth.max() + 1):
-        gaps = np.diff(np.sort(x[depth == level]))
-        assert np.all(gaps >= 1 - 1e-9)  # nothing overlaps
-    inner = tree.decision_nodes
-    middle = (x[tree.children_left[inner]] + x[tree.children_right[inner]]) / 2
-    np.testing.assert_allclose(x[inner], middle)
-    assert np.all(x[tree.children_left[inner]] < x[tree.children_right[inner]])
-    assert x.max() <= n_leaves - 1 + 1e-9 or n_leaves == 1
-
-
-def test_mirrored_trees_have_mirrored_layouts(rng):
-    tree = random_tree(rng, n_nodes=31)
-    mirrored = Tree(
-        tree.children_right,
-        tree.children_left,
-        tree.split_indptr,
-        tree.split_indices,
-        tree.split_weights,
-        tree.threshold,
-        tree.leaf_label,
-        tree.n_features,
-    )
-    x, other = (tidy_positions(each, Columns.from_tree(each))[0] for each in (tree, mirrored))
-    np.testing.assert_allclose(other, x.max() - x)
 
 
 @pytest.mark.slow
@@ -242,20 +202,6 @@ def test_histograms_of_a_feature_grow_to_the_right_whatever_its_sign():
     assert 2000 <= max(numbers) < 2200
 
 
-def test_nodes_are_chosen_by_the_data(rng):
-    def chosen(tree, X=None, image_shape=None):
-        rows = None if X is None else Rows.from_data(tree, X)
-        names = [f"x{j}" for j in range(tree.n_features)]
-        return type(choose_glyph("auto", tree, rows, image_shape, names))
-
-    small, large = random_tree(rng), random_tree(rng, n_features=200)
-    assert chosen(small) is Bars
-    assert chosen(large) is Bars  # names of columns are not words, however many there are
-    assert chosen(large, image_shape=(20, 10)) is Image
-    assert chosen(small, sp.csr_matrix((3, 6))) is Words
-    assert chosen(small, np.zeros((3, 6))) is Bars
-
-
 def test_own_glyphs(rows):
     class Plain:
         width, test_height, leaf_height = 0.5, 0.3, 0.2
@@ -299,15 +245,6 @@ def test_leaves_show_their_histograms(rng):
     title = plot_tree(model).get_title()
     assert "strips are shares of the clusters" in title.replace("\n", " ")
     assert "strips" not in plot_tree(two_tests()).get_title()
-
-
-def test_a_cluster_has_one_colour(rows):
-    ax = plot_tree(two_tests(), rows)
-    names = [t for t in ax.texts if t.get_text().startswith("cluster")]
-    colors = {t.get_text().split("\n")[0]: set() for t in names}
-    for text in names:
-        colors[text.get_text().split("\n")[0]].add(text.get_bbox_patch().get_facecolor()[:3])
-    assert colors == {"cluster 0": {cluster_color(0)}, "cluster 1": {cluster_color(1)}}
 
 
 @pytest.mark.slow
@@ -408,20 +345,6 @@ def test_text_shrinks_with_the_axes(rows):
     wide = plot_tree(two_tests(), rows)
     small = plot_tree(two_tests(), rows, ax=plt.figure(figsize=(2, 2)).gca())
     assert small.texts[0].get_fontsize() < wide.texts[0].get_fontsize()
-
-
-def test_text_that_does_not_fit_shrinks_and_is_cut():
-    assert fit("short", 7, 5.0) == ("short", 7)
-    text, size = fit("somewhat longer", 7, 0.75)
-    assert text == "somewhat longer"
-    assert 5 < size < 7
-    text, _ = fit("far too long a name for this", 7, 0.5)
-    assert text.startswith("far")  # the middle is cut, since ends of names differ
-    assert text.endswith("this")
-    assert "…" in text
-    text, size = fit("far too long a name for this", 7, 0.9, kept=" ≤ 12.345")
-    assert text.endswith(("… ≤ 12.345", "s ≤ 12.345"))
-    assert wrap("one two three", 8, 0.5) == ["one two", "three"]
 
 
 def test_a_test_of_one_pixel_is_written_out():

@@ -17,7 +17,7 @@ from tao_cluster.columns.names import Abbreviation
 from tao_cluster.explanations import explain
 from tao_cluster.export import Indicator
 from tao_cluster.plot import plot_test, plot_tests, plot_tree
-from tao_cluster.plot.boxes import SMALLEST, name_lines, text_width
+from tao_cluster.plot.boxes import SMALLEST
 from tao_cluster.plot.layout import Layout
 
 # 80 characters, different only in the middle; no beginning of words is shared.
@@ -89,16 +89,6 @@ def test_thresholds_survive_long_names(X, names, nodes):
         weights = [t for t in ax.texts if t.get_text() in {"\N{MINUS SIGN}181", "0.0001"}]
         assert len(weights) == 2
         assert min(t.get_fontsize() for t in weights) > 0.98 * SMALLEST
-
-
-def test_long_names_get_two_lines_and_keep_their_ends():
-    lines = [name_lines(name, 6.5, 1.0) for name in QUESTIONS]
-    assert {len(two) for two in lines} == {2}
-    assert len({" ".join(two) for two in lines}) == len(QUESTIONS)
-    for two, name in zip(lines, QUESTIONS, strict=True):
-        assert name.startswith(two[0][:8])
-        assert name.endswith(two[1][-8:])
-        assert all(text_width(line, 6.5) <= 1.0 for line in two)
 
 
 def test_a_shared_beginning_is_dropped_and_explained(X):
@@ -225,16 +215,6 @@ def test_a_chain_is_a_straight_column(n_leaves):
             assert layout.across[below] == pytest.approx(layout.across[node])
     for node in moved:
         assert layout.edge(tree.parent[node], node, 0.0)[-1] == layout.connection(node)[0]
-
-
-def test_bushy_trees_are_not_folded():
-    n = 2**9 - 1
-    left = np.where(np.arange(n) < n // 2, 2 * np.arange(n) + 1, -1)
-    right = np.where(left < 0, -1, left + 1)
-    splits = [([0], [1.0]) if child >= 0 else None for child in left]
-    tree = Tree.from_splits(left, right, splits, np.zeros(n), np.where(left < 0, 0, -1), 1)
-    layout = Layout.compact(tree, 1.2, np.ones(n), 0.14, False)
-    assert not any(layout.connection(node) for node in range(n))
 
 
 @pytest.fixture(autouse=True)

@@ -17,9 +17,7 @@ from greedy import IMM
 from tao_cluster import Tree, plot
 from tao_cluster.export import Indicator
 from tao_cluster.plot import cluster_color, plot_tree
-from tao_cluster.plot.layout import Layout
 from tao_cluster.plot.style import drawn_with
-from tao_cluster.plot.tree import UpperTree
 
 
 @pytest.fixture(autouse=True)
@@ -64,22 +62,6 @@ def test_edges_stay_beside_each_other(stairs):
         assert left.x1 < right.x0
 
 
-@pytest.mark.parametrize("max_depth", [0, 1, 2, 5])
-def test_upper_trees_hold_all_leaves(rng, max_depth):
-    tree = random_tree(rng, n_nodes=63)
-    upper = UpperTree.from_tree(tree, max_depth)
-    assert upper.tree.max_depth <= max_depth
-    kept = np.setdiff1d(upper.tree.leaves, [*upper.hidden])
-    leaves = np.concatenate([upper.origin[kept], *upper.hidden.values()])
-    assert sorted(leaves.tolist()) == tree.leaves.tolist()
-    X = rng.normal(size=(200, tree.n_features))
-    np.testing.assert_array_equal(upper.stands_for[tree.apply(X)], upper.tree.apply(X))
-    for node in upper.tree.decision_nodes:
-        for part, whole in zip(upper.tree.split(node), tree.split(upper.origin[node]), strict=True):
-            np.testing.assert_array_equal(part, whole)
-    assert UpperTree.from_tree(tree, None).tree is tree
-
-
 @pytest.mark.slow
 def test_a_subtree_is_a_box_with_its_clusters(stairs):
     X = np.array([[0.0, 0], [3, 0], [3, 0], [3, 9], [1.5, 0]])
@@ -102,50 +84,15 @@ def test_a_subtree_is_a_box_with_its_clusters(stairs):
     assert f"{n_more} more" in texts_of(plot_tree(many, max_depth=0))
 
 
-def test_horizontal_trees_grow_to_the_right(rng):
-    tree = random_tree(rng, n_nodes=31)
-    heights = np.where(tree.children_left < 0, 0.5, 0.9)
-    places = Layout(tree, 1.2, heights, 0.1, True)
-    left, top = places.corners.T
-    inner = tree.decision_nodes
-    first, second = tree.children_left[inner], tree.children_right[inner]
-    assert np.all(left[first] > left[inner] + 1.2)
-    middle = top - heights / 2
-    assert np.all(middle[first] > middle[second])  # the left child is the upper one
-    np.testing.assert_allclose(middle[inner], (middle[first] + middle[second]) / 2)
-    (x, y), *_, (to, at) = places.edge(inner[0], first[0], 0.0)
-    assert (x, y) == pytest.approx((left[inner[0]] + 1.2, middle[inner[0]]))
-    assert (to, at) == pytest.approx((left[first[0]], middle[first[0]]))
-
-
-@pytest.mark.spaced(quick=0, slow=3)
-@pytest.mark.parametrize("nodes", ["bars", "words", "projection", "image"])
-@pytest.mark.parametrize("max_depth", [None, 3])
-def test_nothing_overlaps_in_horizontal_trees(rng, nodes, max_depth):
-    tree = random_tree(rng, n_features=50, n_nodes=63, n_clusters=12, density=0.2)
-    X = rng.normal(size=(300, 50))
-    shape = (5, 10) if nodes == "image" else None
-    ax = plot_tree(
-        tree,
-        X,
-        nodes=nodes,
-        image_shape=shape,
-        orientation="horizontal",
-        max_depth=max_depth,
-        highlight=4,
+def test_horizontal_trees_grow_to_the_right(stairs):
+    ax = plot_tree(stairs, orientation="horizontal", feature_names=["a", "b"])
+    (root, _), (left, up), (right, down) = (
+        next(t for t in ax.texts if t.get_text() == text).get_position()
+        for text in ("a ≤ 1", "cluster 0", "a ≥ 2")
     )
-    ax.figure.canvas.draw()
-    boxes = np.array([text.get_window_extent().extents for text in ax.texts])
-    shared = np.minimum(boxes[:, None, 2:], boxes[:, 2:]) - np.maximum(
-        boxes[:, None, :2], boxes[:, :2]
-    )
-    overlaps = np.all(shared > 3, axis=2) & ~np.eye(len(boxes), dtype=bool)
-    pairs = [[ax.texts[i].get_text() for i in pair] for pair in np.argwhere(overlaps)]
-    assert not pairs
-    low, high = ax.get_window_extent().extents.reshape(2, 2)
-    assert np.all(boxes[:, :2] >= low)
-    assert np.all(boxes[:, 2:] <= high)
-    assert "up" in ax.get_title()
+    assert root < min(left, right)
+    assert up > down  # the left child is the upper one
+    assert "push down" in ax.get_title()
 
 
 def strong_edges(ax):

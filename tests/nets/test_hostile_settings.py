@@ -17,15 +17,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from conftest import ESTIMATORS
 from dateutil import tz
+from fits import FITS, QUICK, Rows
 from matplotlib import pyplot as plt
 
 from greedy import IMM, ExKMC
 from tao_cluster import (
-    DirectForm,
     TAOClustering,
-    Tree,
     bisector_tree,
     choose_n_clusters,
     compare,
@@ -51,7 +49,6 @@ from tao_cluster.plot import plot_path, plot_regions, plot_tests, plot_tree
 from tao_cluster.report import report
 
 ROOT = Path(__file__).parents[2]
-QUICK = {"algorithm": DirectForm(n_init=1, search="none", copies=0), "random_state": 0}
 
 # Squares of columns c and d underflow, and e is constant.
 RNG = np.random.default_rng(0)
@@ -73,37 +70,6 @@ PIPELINE = table_pipeline(TABLE, 3, split="axis", max_leaves=4, **QUICK).fit(TAB
 # ---------------------------------------------------------------- calls
 
 
-def of_each(function, models=MODELS):
-    return lambda: [function(model) for model in models]
-
-
-def facts(model, rows=X):
-    tree = model.tree_
-    shape = [tree.children_left, tree.split_indices, tree.split_weights, tree.threshold]
-    return [*shape, model.labels_, model.cluster_centers_, model.inertia_, model.predict(rows)]
-
-
-def of_fit(make, **given):
-    return lambda: facts(make().fit(X, **given))
-
-
-def of_rows():
-    methods = ("predict", "apply", "transform", "score", "cost_increase")
-    return [getattr(model, method)(NEW) for model in MODELS for method in methods]
-
-
-def of_measures():
-    labels, free = AXIS.labels_, GREEDY.labels_
-    of_trees = ("weighted_average_depth", "weighted_average_explanation_size", "feature_usage")
-    of_labels = ("normalized_mutual_information", "adjusted_rand_index", "accuracy")
-    of_models = ("surrogate_cost", "price_of_explainability", "explainability")
-    return [
-        [getattr(measures, name)(AXIS, X) for name in (*of_trees, *of_models)],
-        [getattr(measures, name)(labels, free) for name in of_labels],
-        measures.spacing(X, labels),
-    ]
-
-
 def of_saved(model, rows):
     with tempfile.TemporaryDirectory() as folder:
         save(model, Path(folder) / "model.json")
@@ -111,24 +77,55 @@ def of_saved(model, rows):
         return [text, load(Path(folder) / "model.json").predict(rows)]
 
 
-def of_pictures(draw):
-    def call():
-        found = draw()
-        figure = np.ravel(found)[0].figure
-        with tempfile.TemporaryDirectory() as folder:
-            figure.savefig(Path(folder) / "picture.png", dpi=30)
-        texts = [text.get_text() for ax in figure.axes for text in ax.texts]
-        plt.close("all")
-        return texts
-
-    return call
+def drawn(found):
+    """The texts of a picture that is drawn to the end."""
+    figure = np.ravel(found)[0].figure
+    with tempfile.TemporaryDirectory() as folder:
+        figure.savefig(Path(folder) / "picture.png", dpi=30)
+    texts = [text.get_text() for ax in figure.axes for text in ax.texts]
+    plt.close("all")
+    return texts
 
 
-def of_table():
-    pipeline = table_pipeline(TABLE, 3, split="axis", max_leaves=4, **QUICK).fit(TABLE)
-    row = TABLE.iloc[[0]]
-    change = nearest_change(pipeline, row, (pipeline.predict(row)[0] + 1) % 3)
-    return [pipeline.predict(TABLE), to_query(pipeline), pipeline.decisions_, str(change)]
+def changed(model, rows):
+    row = rows.iloc[[0]]
+    return str(nearest_change(model, row, (model.predict(row)[0] + 1) % 3))
+
+
+# What a fitted model or pipeline shows of rows.
+VIEWS = {
+    "predict": lambda model, rows: [model.predict(rows), model.transform(rows), model.score(rows)],
+    "describe": lambda model, rows: [
+        (found := describe(model, rows)).text,
+        *(found.table, found.differences, found.contrast(0, 1).table),
+    ],
+    "explain": lambda model, rows: str(explain(model, rows.iloc[:5])),
+    "nearest_change": changed,
+    "report": lambda model, rows: json.dumps(report(model, rows), ensure_ascii=False),
+    "monitor": lambda model, rows: str(monitor(model, rows, rows)),
+    "refit": lambda model, rows: [
+        refit(model, rows, keep, verbose=0).predict(rows) for keep in ("tests", "nothing")
+    ],
+    "to_html": lambda model, rows: str(to_html(model, X=rows)),
+    "to_text": lambda model, rows: to_text(model),
+    "to_rules": lambda model, rows: str(to_rules(model)),
+    "to_query": lambda model, rows: to_query(model),
+    "to_dot": lambda model, rows: to_dot(model),
+    "to_dataframe": lambda model, rows: str(to_dataframe(model)),
+    "save": of_saved,
+    "plot_tree": lambda model, rows: drawn(plot_tree(model, rows)),
+    "plot_tests": lambda model, rows: drawn(plot_tests(model, rows)),
+}
+NUMERIC = {
+    "to_sql": lambda model, rows: to_sql(model),
+    "to_onnx": lambda model, rows: to_onnx(model).SerializeToString(),
+    "measures": lambda model, rows: [
+        measures.explainability(model, X),
+        measures.price_of_explainability(model, X),
+        measures.normalized_mutual_information(model.labels_, GREEDY.labels_),
+        measures.spacing(X, model.labels_),
+    ],
+}
 
 
 def of_file():
@@ -137,90 +134,28 @@ def of_file():
         return read_table(Path(folder) / "table.csv")
 
 
-def of_blocks():
-    model = outofcore.fit(TAOClustering(3, **QUICK), [X.to_numpy()])
-    return [model.tree_.threshold, model.inertia_, model.predict(X.to_numpy())]
-
-
-def of_path():
-    fits = tao_path(X, 3, leaves=[3, 4], split="axis", **QUICK)
-    return [facts(model) for model in fits]
-
-
-KINDS = {
-    "oblique": {},
-    "axis": {"split": "axis", "max_leaves": 4},
-    "standardized": {"standardize": True, "max_parameters": 12},
-    "validation": {"validation": 0.3},
-    "kmedians": {"objective": "kmedians"},
-    "kmedoids": {"objective": "kmedoids"},
-    "spherical": {"objective": "spherical"},
-    "penalty": {"algorithm": "penalty", "depth": 2},
-    "search": {"algorithm": DirectForm(n_init=2), "depth": 3},
-}
+ROWS = Rows(X, pd.Series(GROUP), None, X[["a", "b"]], None)
 CALLS = {
+    **{f"fit {name}": lambda fit=fit: fit(ROWS) for name, fit in FITS.items()},
     **{
-        f"fit {name}": of_fit(lambda options=options: TAOClustering(3, **QUICK | options))
-        for name, options in KINDS.items()
+        name: lambda view=view: [view(model, NEW) for model in MODELS]
+        for name, view in (VIEWS | NUMERIC).items()
     },
-    "fit labels": of_fit(lambda: TAOClustering(objective="labels", **QUICK), y=GROUP),
-    **{
-        f"fit {name}": of_fit(lambda cls=cls: cls(3, random_state=0))
-        for name, cls in ESTIMATORS.items()
-        if cls is not TAOClustering
-    },
-    "rows": of_rows,
-    "path": of_path,
-    "blocks": of_blocks,
+    **{f"table {name}": lambda view=view: view(PIPELINE, TABLE) for name, view in VIEWS.items()},
+    "path": lambda: drawn(plot_path(tao_path(X, 3, [0.1, 1], **QUICK))),
+    "regions": lambda: drawn(plot_regions(PLANE, X[["a", "c"]])),
+    "blocks": lambda: outofcore.fit(TAOClustering(3, **QUICK), [X.to_numpy()]).tree_.threshold,
     "initial trees": lambda: [
-        [tree.split_weights, tree.threshold]
-        for tree in (voronoi_tree(AXIS.cluster_centers_), bisector_tree(AXIS.cluster_centers_))
-    ],
-    "describe": lambda: [
-        [found.text, found.table, found.differences, found.contrast(0, 1).table]
-        for found in (describe(model, X) for model in MODELS)
-    ],
-    "describe table": lambda: describe(PIPELINE, TABLE).text,
-    "explain": of_each(lambda model: str(explain(model, NEW.iloc[:5]))),
-    "nearest change": of_each(
-        lambda model: [str(nearest_change(model, NEW.iloc[[i]], 1)) for i in range(6)]
-    ),
-    "report": of_each(lambda model: json.dumps(report(model, X))),
-    "refit": lambda: [
-        facts(refit(model, NEW, keep, verbose=0), NEW)
-        for keep in ("nothing", "tests")
-        for model in (AXIS, GREEDY)
-    ],
-    "monitor": lambda: [
-        [found.verdict, found.segments, found.costs, found.columns, found.tests]
-        for found in (monitor(model, X, NEW) for model in MODELS)
+        make(AXIS.cluster_centers_).threshold for make in (voronoi_tree, bisector_tree)
     ],
     "nested": lambda: nested(GREEDY, X, form="merges").table,
     "fit nested": lambda: fit_nested(X, 3, **QUICK).table,
-    "compare": lambda: compare(X, 3, ["imm", "cart"], validation=0.3).table.drop(
-        columns="seconds", errors="ignore"
+    "compare": lambda: compare(X, 3, ["imm", "cart"], validation=0.3).to_latex(
+        columns=["cost_increase"]
     ),
     "stability": lambda: stability(IMM(3, random_state=0), X, n=2).table,
     "n_clusters": lambda: choose_n_clusters(X, [2, 3], **QUICK).table,
-    "measures": of_measures,
-    "to_html": of_each(lambda model: str(to_html(model, X=X))),
-    "to_sql": of_each(to_sql),
-    "to_text": of_each(to_text),
-    "to_rules": of_each(to_rules),
-    "to_query": of_each(to_query),
-    "to_dot": of_each(to_dot),
-    "to_dataframe": of_each(to_dataframe),
-    "to_onnx": of_each(lambda model: to_onnx(model).SerializeToString()),
-    "to_json": of_each(lambda model: Tree.from_json(model.tree_.to_json()).threshold),
-    "to_latex": lambda: compare(X, 3, ["imm"], validation=0.3).to_latex(columns=["cost_increase"]),
-    "save": of_each(lambda model: of_saved(model, X)),
-    "save table": lambda: of_saved(PIPELINE, TABLE),
-    "plot_tree": of_pictures(lambda: plot_tree(OBLIQUE, X)),
-    "plot_tree of bars": of_pictures(lambda: plot_tree(AXIS, X, y=GROUP)),
-    "plot_tests": of_pictures(lambda: plot_tests(AXIS, X)),
-    "plot_regions": of_pictures(lambda: plot_regions(PLANE, X[["a", "c"]])),
-    "plot_path": of_pictures(lambda: plot_path(tao_path(X, 3, [0.1, 1], **QUICK))),
-    "table": of_table,
+    "table fit": lambda: table_pipeline(TABLE, 3, **QUICK).fit(TABLE).predict(TABLE),
     "file": of_file,
 }
 
@@ -266,42 +201,6 @@ def test_a_method_sets_back_the_users_settings():
         with pytest.raises(ValueError, match="contains NaN"):
             IMM(3).fit(X.assign(a=np.nan))
         assert (np.geterr(), sklearn.get_config()) == kept
-
-
-UNKNOWN = {"NaN": (np.nan, "NaN"), "infinity": (-np.inf, "infinity")}
-ON_ROWS = {
-    "predict": AXIS.predict,
-    "transform": AXIS.transform,
-    "score": AXIS.score,
-    "describe": lambda rows: describe(AXIS, rows),
-    "nearest_change": lambda rows: nearest_change(AXIS, rows.iloc[[4]], 0),
-    "refit": lambda rows: refit(AXIS, rows, verbose=0),
-    "monitor": lambda rows: monitor(AXIS, X, rows),
-    "nested": lambda rows: nested(AXIS, rows),
-    "compare": lambda rows: compare(rows.to_numpy(), 3, ["imm"]),
-    "stability": lambda rows: stability(IMM(3), rows, n=2),
-    "n_clusters": lambda rows: choose_n_clusters(rows.to_numpy(), [2, 3]),
-    "blocks": lambda rows: outofcore.fit(TAOClustering(3), [rows.to_numpy()]),
-    "measures": lambda rows: measures.weighted_average_depth(AXIS, rows),
-    "embedding": lambda rows: IMM(3).fit(X, embedding=rows),
-    "reference": lambda rows: IMM(3, reference=rows.to_numpy()[3:6]).fit(X),
-    "voronoi_tree": lambda rows: voronoi_tree(rows.to_numpy()[3:6]),
-    "weights": lambda rows: IMM(3).fit(X, sample_weight=np.abs(rows["a"])),
-    **{
-        f"fit {name}": lambda rows, cls=cls: cls(3, random_state=0).fit(rows)
-        for name, cls in ESTIMATORS.items()
-    },
-}
-
-
-@pytest.mark.parametrize("name", ON_ROWS)
-@pytest.mark.parametrize("fault", UNKNOWN)
-def test_rows_without_numbers_are_named_also_if_all_are_assumed_finite(name, fault):
-    value, word = UNKNOWN[fault]
-    rows = X.copy()
-    rows.iloc[4, 0] = value
-    with sklearn.config_context(assume_finite=True), pytest.raises(ValueError, match=word):
-        ON_ROWS[name](rows)
 
 
 # ---------------------------------------------------------------- ways to load the packages
@@ -359,33 +258,10 @@ def half():
     return found
 
 
-SHOWN = {
-    "predict": lambda model, table: model.predict(table),
-    "describe": lambda model, table: describe(model, table).text,
-    "explain": lambda model, table: str(explain(model, table.iloc[:3])),
-    "nearest_change": lambda model, table: str(
-        nearest_change(model, table.iloc[[0]], (model.predict(table)[0] + 1) % 3)
-    ),
-    "report": lambda model, table: json.dumps(report(model, table), ensure_ascii=False),
-    "monitor": lambda model, table: str(monitor(model, table, table)),
-    "refit": lambda model, table: refit(model, table, verbose=0).predict(table),
-    "to_html": lambda model, table: str(to_html(model, X=table)),
-    "to_text": lambda model, table: to_text(model),
-    "to_rules": lambda model, table: str(to_rules(model)),
-    "to_query": lambda model, table: to_query(model),
-    "to_dot": lambda model, table: to_dot(model),
-    "to_dataframe": lambda model, table: str(to_dataframe(model)),
-    "save": of_saved,
-    "plot": lambda model, table: of_pictures(lambda: plot_tree(model, table))(),
-    "schema": lambda model, table: model.schema_.to_json(),
-}
-
-
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", VIEWS)
 def test_levels_that_cannot_be_encoded_are_shown_as_escapes(name, half):
     for table, model in half:
-        found = flat(SHOWN[name](model, table))
-        "".join(found).encode()
+        "".join(flat(VIEWS[name](model, table))).encode()
     (table, model), (other, usual) = half
     assert model.predict(table).tolist() == usual.predict(other).tolist()
 

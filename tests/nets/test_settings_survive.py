@@ -187,10 +187,6 @@ def absolute(rows, center):
     return np.abs(rows - center).sum(axis=1)
 
 
-def euclidean(rows, center):
-    return np.sqrt(squared(rows, center))
-
-
 def cosine(rows, center):
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return 1 - rows @ center / np.linalg.norm(center)
@@ -301,7 +297,6 @@ SETTINGS = {
     "n_clusters": Setting({"n_clusters": 2}, predicts(0, 1), "-k 2"),
     "lambda": Setting({"lambda_": 3.0}, lambda found: found.last.best_lambda_ == 3, "--lambda 3"),
     "depth": Setting({"depth": 2}, at_most("max_depth", 2), "--depth 2"),
-    "leaves": Setting({"max_leaves": 3}, at_most("n_leaves", 3), "--max-leaves 3"),
     "leaves, axis": Setting(
         {**AXIS, "max_leaves": 3}, at_most("n_leaves", 3), "--split axis --max-leaves 3"
     ),
@@ -310,14 +305,9 @@ SETTINGS = {
     "validation": Setting(
         {"validation": 0.3}, of_rows(lambda found: found.last.validation_cost_increase_ < np.inf)
     ),
-    "rows of leaves": Setting({"min_samples_leaf": 12}, has_leaves_of(12)),
     "share of leaves": Setting({**AXIS, "min_samples_leaf": 0.1}, has_leaves_of(9)),
     "columns": rules(uses_only("age", "visits"), "--tested age,visits", columns=["age", "visits"]),
-    "not tested": rules(
-        uses_only("age", "visits"), "--not-tested since,spend", not_tested=["since", "spend"]
-    ),
     "first": rules(begins_with("visits"), "--first visits", first="visits"),
-    "length of rules": rules(at_most("max_depth", 2), "--max-depth 2", max_depth=2),
     "columns, axis": Setting(
         {**AXIS, "constraints": Constraints(columns=["visits"], max_tests_per_column=2)},
         both(uses_only("visits"), repeats_at_most(2)),
@@ -334,7 +324,6 @@ SETTINGS = {
         {"standardize": True}, costs_by(squared, mean, is_standard=True), is_named=True
     ),
     "initial tree": Setting({**AXIS, "init": greedy.ExKMC(max_leaves=4)}, at_most("n_leaves", 4)),
-    "initial tree of a method": Setting({**AXIS, "init": "imm"}, at_most("n_leaves", 3)),
     "reference": Setting({"reference": CENTERS}, has_free_centers),
     "spherical": objective("spherical", costs_by(cosine), options="--objective spherical"),
     "medians": objective(
@@ -344,11 +333,6 @@ SETTINGS = {
         is_named=True,
     ),
     "own objective": objective(Doubled(), costs_by(lambda *terms: 2 * squared(*terms), mean)),
-    "medoids": objective(
-        "kmedoids",
-        both(costs_by(euclidean), has_centers_among_rows),
-        options="--objective kmedoids",
-    ),
     "other medoids": objective(
         KMedoids(metric="cityblock"),
         both(costs_by(absolute), has_centers_among_rows),
@@ -361,15 +345,11 @@ SETTINGS = {
     "trimmed": objective(
         Trimmed(share=0.05), both(TRIMMED, costs_by(squared, mean)), is_named=True
     ),
-    "trimmed medians": objective(
-        Trimmed("kmedians", share=0.05), both(TRIMMED, costs_by(absolute)), is_named=True
-    ),
     "histograms": Setting(
         {"algorithm": PenaltyMethod(n_mu_steps=3, penalty="squared"), "lambda_": 1.0},
         has_histograms,
     ),
     "features of a test": direct(has_sparse_tests(2), max_features_per_test=2),
-    "sample": direct(has_records("start", are_samples), "--max-rows 60", max_rows=60),
     "sample, axis": Setting(
         {**AXIS, "algorithm": replace(QUICK, max_rows=60)},
         has_records("start", are_samples),

@@ -10,7 +10,7 @@ from tao_cluster.objectives import KMeans as KMeansCost
 from tao_cluster.objectives import SphericalKMeans
 from tao_cluster.outofcore import blocks_of
 from tao_cluster.outofcore.coreset import all_rows, coreset, sensitivity_sample, uniforms
-from tao_cluster.outofcore.refinement import free_inertia, lloyd
+from tao_cluster.outofcore.passes import free_inertia, lloyd
 from tao_cluster.outofcore.statistics import AllRows, ColumnStatistics
 from tao_cluster.problem.scaling import ClusteringSpace
 from tao_cluster.reference import nearest_center

@@ -264,7 +264,6 @@ def test_labels_of_a_pipeline_are_no_weights():
 def unfitted_small():
     return model(
         TAOClustering(2, depth=1, lambda_=1.0, algorithm=DirectForm(n_init=1), random_state=0),
-        n_passes=0,
     )
 
 

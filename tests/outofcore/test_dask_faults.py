@@ -150,7 +150,7 @@ def dying_twice(block, folder, block_info=None):
 @pytest.mark.slow
 def test_deaths_in_a_fit_change_no_bit(client, tmp_path):
     estimator = TAOClustering(4, depth=2, algorithm=DirectForm(n_init=1), random_state=0)
-    options = {"coreset_size": 300, "n_passes": 1, "random_state": 0}
+    options = {"coreset_size": 300, "random_state": 0}
     plain = outofcore.fit(estimator, np.split(ROWS, 20), **options)
     made = partial(dying_twice, folder=str(tmp_path))
     X = array().map_blocks(made, dtype=float, meta=np.empty((0, 0)))

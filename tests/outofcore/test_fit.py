@@ -14,7 +14,7 @@ from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow, Kauri
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore
 from tao_cluster.objectives import KMeans, SphericalKMeans
 from tao_cluster.optimize.algorithms import AxisAligned
-from tao_cluster.outofcore import refinement
+from tao_cluster.outofcore import passes
 
 DIGITS, IRIS, WINE = load_digits().data[:900], load_iris().data, load_wine().data
 FAST = {"lambda_": 3.0, "algorithm": DirectForm(n_init=1), "random_state": 0}
@@ -225,12 +225,6 @@ def test_histograms_of_leaves_are_of_all_rows():
 
 
 @pytest.mark.slow
-def test_refinement_passes_lower_the_cost():
-    costs = [fit(TAOClustering(10, **FAST), DIGITS, n_passes=n).inertia_ for n in (0, 1)]
-    assert costs[0] > costs[1] >= usual().inertia_
-
-
-@pytest.mark.slow
 def test_the_partition_changes_rounding_alone():
     for size in (77, len(DIGITS)):
         model = fit(TAOClustering(10, **FAST), DIGITS, size)
@@ -355,7 +349,7 @@ def test_unsupported_estimators_raise(estimator, match):
 def test_other_objects_raise():
     with pytest.raises(TypeError, match="must be an estimator of tao_cluster or greedy"):
         outofcore.fit("TAOClustering", in_parts(IRIS, 50))
-    for options in ({"coreset_size": 0}, {"n_passes": -1}, {"n_passes": 1.5}):
+    for options in ({"coreset_size": 0}, {"coreset_size": 1.5}):
         with pytest.raises(ValueError, match=next(iter(options))):
             outofcore.fit(TAOClustering(3), in_parts(IRIS, 50), **options)
 
@@ -383,30 +377,11 @@ def test_blocks_that_change_are_named():
         outofcore.fit(TAOClustering(3, random_state=0), Changing())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), outofcore.LostRowsError("Nobody is left.")])
-def test_an_end_before_the_end_keeps_the_best_tree(error, monkeypatch):
-    passes = iter([refinement.refinement_pass])
-
-    def interrupted(*args):
-        for refinement_pass in passes:
-            return refinement_pass(*args)
-        raise error
-
-    expected = fit(TAOClustering(3, random_state=0), IRIS, 50, n_passes=1)
-    monkeypatch.setattr(refinement, "refinement_pass", interrupted)
-    monkeypatch.setattr(refinement, "_SMALL", -1)
-    with pytest.warns(ConvergenceWarning, match="best tree so far"):
-        model = fit(TAOClustering(3, random_state=0), IRIS, 50)
-    assert model.tree_ == expected.tree_
-    check_exact(model, IRIS)
-
-
 def test_an_end_before_the_first_tree_is_raised(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(refinement, "value_moments", interrupted)
+    monkeypatch.setattr(passes, "value_moments", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fit(TAOClustering(3, random_state=0), IRIS, 50)
 

@@ -83,15 +83,6 @@ def test_a_fitted_reference_of_rows_that_are_drawn_again():
         compare(FRAME[FRAME.columns[::-1]], 3, ["imm"], **options)
 
 
-def test_a_reference_of_another_single_column(method):
-    with pytest.raises(
-        ValueError, match="X lacks 'alcohol', and the reference does not know 'ash'"
-    ):
-        method(kmeans(FRAME[["alcohol"]])).fit(FRAME[["ash"]])
-    with pytest.raises(ValueError, match="does not belong to these data"):
-        method(kmeans(X[:, [0]])).fit(X[:, [2]])
-
-
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize(
@@ -128,14 +119,6 @@ def test_honest_references_are_accepted(reference, standardize):
         fitted = reference.fit(X, sample_weight=weight)
         IMM(3, reference=fitted).fit(X, sample_weight=weight)
         IMM(3, reference=fitted).fit(X[:100])  # other rows: there are no labels to compare
-
-
-@pytest.mark.spaced(quick=0)
-@pytest.mark.parametrize("cluster_all", [True, False])
-def test_a_reference_with_a_metric_or_noise_of_its_own(cluster_all):
-    fitted = MeanShift(bandwidth=120, cluster_all=cluster_all).fit(X)
-    assert cluster_all or np.sum(fitted.labels_ < 0) > 4  # noise has no nearest centre
-    assert IMM(len(fitted.cluster_centers_), reference=fitted).fit(X).tree_.n_leaves > 1
 
 
 class WithoutPredict(ClusterMixin, BaseEstimator):
@@ -222,11 +205,6 @@ def test_a_pipeline_clusters_its_transformed_columns(method, is_fitted, data):
     assert not hasattr(reference[0], "mean_") or is_fitted  # what was given stays as it was
 
 
-def test_a_pipeline_of_one_step_is_its_step():
-    one = IMM(3, reference=make_pipeline(KMeans(3, n_init=1, random_state=0))).fit(X)
-    assert one.tree_ == IMM(3, reference=KMeans(3, n_init=1, random_state=0)).fit(X).tree_
-
-
 def test_a_fit_without_a_pipeline_forgets_that_of_an_earlier_one():
     model = IMM(3, reference=pipeline()).fit(X)
     model.set_params(reference=None, random_state=0).fit(X)
@@ -279,14 +257,6 @@ def test_the_transformers_of_a_comparison_do_not_see_held_out_rows():
     pd.testing.assert_frame_equal(found[columns], other[columns])
 
 
-def test_wide_sparse_rows_in_a_pipeline():
-    digits = sp.csr_matrix(load_digits().data[:300])
-    reference = make_pipeline(StandardScaler(with_mean=False), KMeans(5, n_init=1, random_state=0))
-    model = IMM(5, reference=reference).fit(digits)
-    assert sp.issparse(model._embedder.transform(digits))
-    assert model.cost_increase(digits) == pytest.approx(model.cost_increase_)
-
-
 def test_transform_of_a_loaded_model_needs_the_transformers(tmp_path):
     model = IMM(3, reference=pipeline(), random_state=0).fit(X)
     with pytest.warns(UserWarning, match="transformers are not saved"):
@@ -319,3 +289,19 @@ def test_a_reference_of_another_number_of_clusters_names_the_number(reference):
             model.set_params(reference=reference).fit(X)
         remedy = int(re.search(r"n_clusters=(\d+)\.$", str(caught.value))[1])
         assert model.set_params(n_clusters=remedy).fit(X).free_labels_.max() == 4
+
+
+def test_wide_sparse_rows_in_a_pipeline():
+    digits = sp.csr_matrix(load_digits().data[:300])
+    reference = make_pipeline(StandardScaler(with_mean=False), KMeans(5, n_init=1, random_state=0))
+    model = IMM(5, reference=reference).fit(digits)
+    assert sp.issparse(model._embedder.transform(digits))
+    assert model.cost_increase(digits) == pytest.approx(model.cost_increase_)
+
+
+@pytest.mark.spaced(quick=0)
+@pytest.mark.parametrize("cluster_all", [True, False])
+def test_a_reference_with_a_metric_or_noise_of_its_own(cluster_all):
+    fitted = MeanShift(bandwidth=120, cluster_all=cluster_all).fit(X)
+    assert cluster_all or np.sum(fitted.labels_ < 0) > 4  # noise has no nearest centre
+    assert IMM(len(fitted.cluster_centers_), reference=fitted).fit(X).tree_.n_leaves > 1

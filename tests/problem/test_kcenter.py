@@ -146,12 +146,6 @@ def test_bad_rows_get_a_sentence():
         FarthestFirst(3).fit([[0.0], [1.0]])
 
 
-def test_equal_rows_cost_nothing():
-    model = FarthestFirst(3, random_state=0).fit(np.ones((5, 2)))
-    assert model.inertia_ == 0
-    assert set(model.labels_) == {0}
-
-
 @pytest.mark.slow
 @parametrize_with_checks([FarthestFirst()])
 def test_scikit_learn_conventions(estimator, check):

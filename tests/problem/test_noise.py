@@ -94,14 +94,6 @@ def test_far_rows_get_no_cluster_and_do_not_move_centres():
         assert model.cost_increase_ < 5
 
 
-def test_without_far_rows_a_tiny_share_changes_nearly_nothing():
-    X, _ = far_rows(1, share=0.0)
-    model, plain = trimmed(share=1e-6).fit(X), trimmed(objective="kmeans").fit(X)
-    assert -1 not in model.labels_
-    assert model.free_inertia_ == pytest.approx(plain.free_inertia_)
-    assert model.cost_increase_ == pytest.approx(plain.cost_increase_, abs=0.5)
-
-
 def test_a_path_keeps_to_the_share():
     X, _ = far_rows(2)
     terms = {"leaves": [3, 5, 8], "objective": Trimmed(share=0.04), "algorithm": FAST}

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tao_cluster.problem.repeats import as_repeats, content_order, distinct_rows
+from tao_cluster.problem.repeats import as_repeats, distinct_rows
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sp.csr_matrix])
@@ -42,13 +42,6 @@ def test_equal_keys_alone_do_not_make_rows_equal(monkeypatch):
     np.testing.assert_array_equal(weight, [2, 3])
 
 
-def test_order_puts_equal_rows_side_by_side(rng):
-    X = rng.integers(0, 3, (200, 2)).astype(float)
-    sorted_ = X[content_order(X)]
-    changes = (sorted_[1:] != sorted_[:-1]).any(axis=1).sum()
-    assert changes == len(np.unique(X, axis=0)) - 1
-
-
 @pytest.mark.slow
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=9), st.floats(1e-6, 1e6))
 def test_as_repeats_finds_the_unit(counts, unit):
@@ -57,13 +50,6 @@ def test_as_repeats_finds_the_unit(counts, unit):
     repeats, found = as_repeats(np.array([sum([unit] * int(c)) for c in counts]))
     np.testing.assert_allclose(repeats * found, counts * unit, rtol=1e-12)
     np.testing.assert_array_equal(repeats * (found / unit) - counts < 1e-9, True)
-
-
-def test_as_repeats_of_whole_numbers_and_others():
-    repeats, unit = as_repeats(np.array([4.0, 6.0]))
-    np.testing.assert_array_equal(repeats, [2, 3])
-    assert unit == 2
-    assert as_repeats(np.array([1.0, 1.5])) is None
 
 
 def test_repeats_are_found_among_numbers_of_any_kind(rng):
@@ -75,3 +61,10 @@ def test_repeats_are_found_among_numbers_of_any_kind(rng):
     rows, weight, _ = distinct_rows(X, X, np.ones(3))
     assert sorted(X[rows, 0]) == [0, 1]
     assert sorted(weight) == [1, 2]
+
+
+def test_as_repeats_of_whole_numbers_and_others():
+    repeats, unit = as_repeats(np.array([4.0, 6.0]))
+    np.testing.assert_array_equal(repeats, [2, 3])
+    assert unit == 2
+    assert as_repeats(np.array([1.0, 1.5])) is None

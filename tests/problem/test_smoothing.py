@@ -7,9 +7,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs
 
-from tao_cluster import TAOClustering
 from tao_cluster.objectives import ByDistances, KMeans, KMedoids, Labels, SphericalKMeans
-from tao_cluster.problem.copies import Noise, _donors, _with_copies, with_noisy_copies
+from tao_cluster.problem.copies import Noise, _donors, with_noisy_copies
 from tao_cluster.problem.problem import Problem
 
 BLOBS = make_blobs(120, 4, centers=3, random_state=0)[0]
@@ -184,34 +183,6 @@ def test_codes_and_dissimilarities_are_not_perturbed(objective):
     assert smoothed(problem, 2) is problem
     with_features = problem_of(BLOBS[:40], space=X, objective=objective, centers=np.eye(40)[:3])
     assert smoothed(with_features, 2) is with_features
-
-
-def test_precomputed_dissimilarities_of_few_values():
-    """A dissimilarity and a part of the difference of two others is none of a row to itself."""
-    rng = np.random.RandomState(0)
-    places = rng.randint(0, 2, (60, 2)).astype(float)
-    X = places + rng.normal(scale=0.3, size=(60, 2))
-    dissimilarities = np.abs(places[:, None] - places[None]).sum(axis=2)  # 0, 1 and 2
-    objective = KMedoids("precomputed", n_init=2)
-    model = TAOClustering(4, objective=objective, random_state=0).fit(X, embedding=dissimilarities)
-    assert model.cluster_centers_.sum(axis=1).tolist() == [1, 1, 1, 1]
-
-
-def test_an_error_of_the_objective_is_not_swallowed():
-    class Strict(Codes):
-        can_perturb_rows = True
-
-    problem = problem_of(np.eye(40), objective=Strict(), centers=np.eye(40)[:3])
-    with pytest.raises(ValueError, match="whole numbers"):
-        smoothed(problem, 2)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
-def test_a_copy_of_which_nothing_would_be_left_is_the_row(form):
-    X = np.array([[0.3, 0.0], [1.0, 0.0], [2.0, 0.0]])
-    mates = np.array([[1, 0, 0], [2, 0, 0]])  # 0.3 + 0.3 * (1 - 2) would be 0
-    found = _with_copies(form(X), mates, 0.3)
-    np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, [*X, *X])
 
 
 @pytest.mark.filterwarnings("error")

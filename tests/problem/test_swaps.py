@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from tao_cluster.objectives import AlternatingClustering, KMedians, KMedoids
-from tao_cluster.objectives.alternating import shuffled_rows, swap_changes
+from tao_cluster.objectives.alternating import swap_changes
 
 METRICS = {KMedoids(): "euclidean", KMedians(): "cityblock"}
 
@@ -46,15 +46,6 @@ def test_no_swap_of_a_medoid_lowers_the_cost(rng, form):
             assert cost_of(X, swapped, weight, "euclidean") >= cost * (1 - 1e-6)
 
 
-def test_the_search_goes_on_until_all_blocks_are_of_no_use(rng):
-    X = rng.normal(size=(900, 3))  # many blocks, and swaps in the last open ways in the first
-    centers = KMedoids(n_init=1).reference(40, 0).fit(X).cluster_centers_
-    ranked = np.sort(cdist(X, centers), axis=1)
-    nearest = cdist(X, centers).argmin(axis=1)
-    args = (nearest, ranked[:, 0].copy(), ranked[:, 1].copy(), np.ones(900), 40)
-    assert swap_changes(cdist(X, X), *args).min() >= -1e-6 * ranked[:, 0].sum()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", METRICS, ids=lambda objective: type(objective).__name__)
 def test_swaps_find_more_than_restarts(digits, objective):
@@ -82,15 +73,6 @@ def test_no_swap_lowers_the_cost_of_precomputed_dissimilarities(rng):
     assert min(costs) >= marked.inertia_ * (1 - 1e-9)
 
 
-def test_a_deck_has_each_distinct_row_once(rng):
-    X = np.array([[0.0], [1.0], [0.0], [2.0], [1.0], [3.0]])
-    weight = np.array([1.0, 1.0, 2.0, 0.0, 1.0, 1.0])
-    deck = shuffled_rows(X, weight, np.random.RandomState(0))
-    assert sorted(X[deck, 0]) == [0.0, 1.0, 3.0]
-    plain = shuffled_rows(rng.normal(size=(9, 2)), np.ones(9), np.random.RandomState(0))
-    assert sorted(plain) == list(range(9))
-
-
 @pytest.mark.parametrize("objective", METRICS, ids=lambda objective: type(objective).__name__)
 def test_what_is_degenerate_has_its_clusters(objective):
     for X, k, cost in (
@@ -100,3 +82,12 @@ def test_what_is_degenerate_has_its_clusters(objective):
         (np.arange(3.0)[:, None], 1, 2.0),
     ):
         assert objective.reference(k, 0).fit(X).inertia_ == cost
+
+
+def test_the_search_goes_on_until_all_blocks_are_of_no_use(rng):
+    X = rng.normal(size=(900, 3))  # many blocks, and swaps in the last open ways in the first
+    centers = KMedoids(n_init=1).reference(40, 0).fit(X).cluster_centers_
+    ranked = np.sort(cdist(X, centers), axis=1)
+    nearest = cdist(X, centers).argmin(axis=1)
+    args = (nearest, ranked[:, 0].copy(), ranked[:, 1].copy(), np.ones(900), 40)
+    assert swap_changes(cdist(X, X), *args).min() >= -1e-6 * ranked[:, 0].sum()

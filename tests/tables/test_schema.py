@@ -198,21 +198,6 @@ def test_dates_that_mean_no_date_warn_and_the_remedy_works(code, typed):
     assert pipeline.decisions_["missing"][0] == (texts == code).sum()
 
 
-@pytest.mark.parametrize("share", [1 / 300, 0.005, 0.02, 0.1])
-@pytest.mark.parametrize("code", [-99_999, 999, 9_999_999, 1e9])
-@pytest.mark.parametrize("others", ["normal", "counts", "incomes"])
-def test_far_values_warn_whatever_their_share(code, share, others):
-    rng = np.random.default_rng(0)
-    made = {"normal": rng.normal(50, 5, 3000), "counts": rng.poisson(4, 3000)}
-    made["incomes"] = rng.lognormal(0 if code == 999 else 9, 0.7, 3000)
-    is_code = rng.random(3000) < share
-    table = pd.DataFrame({"c": np.where(is_code, code, made[others])})
-    table["x"] = rng.normal(size=3000)
-    pattern = rf"^Column 'c' has {is_code.sum()} values far from all others: {code:.0f};"
-    with pytest.warns(UserWarning, match=pattern):
-        table_pipeline(table)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_skewed_numbers_do_not_warn(seed):
     rng = np.random.default_rng(seed)

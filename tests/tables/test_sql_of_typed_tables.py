@@ -1,7 +1,5 @@
 """SQL gives the clusters of `predict` in every row of every database, for all kinds of columns."""
 
-import functools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ from databases import ZONES, duckdb, each_database, sqlite  # noqa: F401
 from typed_tables import (
     COMPACT,
     KINDS,
-    WORDS,
     codes,
     compact_dates,
     decimals,
@@ -24,9 +21,8 @@ from typed_tables import (
     types_of,
 )
 
-from tao_cluster import DirectForm, TAOClustering, Tree, table_pipeline
+from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.export.sql_dialects import float_literal, sql_text
-from tao_cluster.table import NA_VALUES
 
 STRINGS = (floats, small_floats, integers, decimals, codes, numbers_of_levels, truth)
 SLOW = (pytest.mark.slow, pytest.mark.sweep)
@@ -66,13 +62,6 @@ def test_dates_without_separators_or_without_a_day(database, form):
     check(database, columns, 0, n_trees=4)
 
 
-@pytest.mark.slow
-@pytest.mark.sweep
-@pytest.mark.parametrize("seed", range(100, 140))
-def test_columns_of_all_kinds(database, seed):
-    check(database, random_columns(seed), seed, n_trees=12)
-
-
 @pytest.mark.spaced(quick=3)
 @pytest.mark.parametrize("kind", STRINGS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("gap", [None, "", "NA"])
@@ -100,36 +89,6 @@ def test_a_fitted_model_of_a_table_of_strings(start, split):
     with start() as database:
         database.fill({"a": "TEXT", "b": "TEXT"}, [*X.astype(str).itertuples(index=False)])
         assert database.labels(model) == model.labels_.tolist()
-
-
-FITTED = ("floats", "integers", "decimals", "written", "iso_texts", "timestamps", "clocks")
-FITTED += ("levels", "truth")
-
-
-@functools.cache
-def fitted(seed, split):
-    """A table, its columns, and a pipeline that table_pipeline has chosen and fitted."""
-    kinds = [kind for kind in KINDS if kind.__name__ in FITTED]
-    columns = random_columns(seed, 200, kinds)
-    cells = {name: pd.Series(column.cells, dtype=object) for name, column in columns.items()}
-    for name, column in columns.items():
-        if column.kind in ("TIMESTAMP", "DOUBLE PRECISION", "BIGINT"):
-            cells[name] = cells[name].infer_objects()
-    table = pd.DataFrame(cells)
-    options = {"na_values": [*NA_VALUES, *WORDS], "keep": [*table], "max_leaves": 9}
-    options["doubts"] = "warn"
-    pipeline = table_pipeline(table, 6, split=split, random_state=0, **options)
-    return table, columns, pipeline.fit(table)
-
-
-@pytest.mark.spaced(quick=1, slow=6)
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("split", ["axis", "oblique"])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(j, marks=SLOW) for j in range(1, 9))])
-def test_fitted_pipelines(database, split, seed):
-    table, columns, pipeline = fitted(seed, split)
-    database.fill(types_of(columns, database.dialect), rows_of(columns, database.dialect))
-    assert database.labels(pipeline) == pipeline.predict(table).tolist()
 
 
 def test_every_float_is_read_back(database):

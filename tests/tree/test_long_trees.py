@@ -1,6 +1,5 @@
 """Paths, counts and rules of trees whose paths are long: the size of what is asked for, no more."""
 
-import importlib
 import itertools
 import sys
 import tracemalloc
@@ -119,34 +118,6 @@ def test_work_is_in_proportion_to_the_tests_of_a_chain(use):
     use(chain(5))  # kernels are compiled, modules imported
     short, long = (n_calls(lambda n=n: use(chain(n))) for n in (200, 400))
     assert long < 2.5 * short
-
-
-def oblique_chain(n_tests):
-    """The chain, whose tests have five weights each: no two of a path can be merged."""
-    tree, rng = chain(n_tests), np.random.default_rng(0)
-    splits = [(range(5), rng.normal(size=5)) if left >= 0 else None for left in tree.children_left]
-    arrays = (tree.threshold, tree.leaf_label, 5)
-    return Tree.from_splits(tree.children_left, tree.children_right, splits, *arrays)
-
-
-@pytest.mark.spaced(quick=0)
-@pytest.mark.parametrize(
-    ("write", "module", "part"),
-    [
-        (to_rules, "text", "sum_bounds_text"),
-        (to_sql, "sql._Writer", "condition"),
-    ],
-)
-def test_a_test_is_written_once(write, module, part, monkeypatch):
-    """Paths repeat it: 125 000 times in the rules of 500 tests."""
-    name, *parts = module.split(".")
-    module = importlib.import_module(f"tao_cluster.export.{name}")
-    for each in parts:
-        module = getattr(module, each)
-    inner, written = getattr(module, part), itertools.count()
-    monkeypatch.setattr(module, part, lambda *given: (next(written), inner(*given))[1])
-    write(oblique_chain(500))
-    assert next(written) <= 2 * 500
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from greedy import ExKMC, Kauri
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
-from tao_cluster._utils import threads
 from tao_cluster._utils.threads import map_in_threads, one_thread
 from tao_cluster.solvers import Liblinear
 
@@ -92,14 +91,6 @@ def test_fits_in_threads_are_those_alone(rows):
 def test_fits_by_joblib_are_those_alone(rows):
     before = limits()
     check_fits_alike(rows, 6, by_joblib(rows, "loky"))
-    assert limits() == before
-
-
-@pytest.mark.sweep
-def test_a_thousand_fits_in_threads_are_those_alone(rows):
-    before = limits()
-    check_fits_alike(rows, 1000, in_pool(rows))
-    check_fits_alike(rows, 60, by_joblib(rows, "threading"))
     assert limits() == before
 
 
@@ -184,29 +175,6 @@ def test_limits_that_another_thread_controls_are_set_all_the_same(two):
         within = pool.submit(one_thread()(limits)).result()
     assert set(within.values()) == {1}
     assert limits() == two
-
-
-class Library:
-    """A library with a setting for the whole process."""
-
-    path, number = "library", 2
-
-    def get(self):
-        return self.number
-
-    def set(self, number):
-        self.number = number
-
-
-def test_a_fork_does_not_wait_for_threads_that_it_has_not():
-    shared, library = threads._Shared(), Library()
-    shared.enter([library])  # by another thread, which is at it again when the process is forked
-    shared._lock.acquire()
-    shared.after_fork()
-    shared.enter([library])
-    assert library.number == 1
-    shared.leave()
-    assert library.number == 2
 
 
 def test_threads_of_our_own_have_one_of_openmp(two):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.evidence.measures import compiled, figures, timed
 from benchmarks.evidence.runs import Run
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
-from tao_cluster.optimize import last_passes
+from tao_cluster.optimize import oblique
 
 NAME = "ablations"
 # data: three lambdas, from larger trees to smaller ones
@@ -42,9 +42,9 @@ def untuned(search, state, price, **options):
 
 # Parts of the library that have no parameter, and are changed for the time of a run.
 CHANGES = {
-    "no tuning to the true cost": [lambda: patch.object(last_passes, "optimize_exact", untuned)],
-    "no reweighting": [lambda: patch.object(last_passes, "_N_REWEIGHTINGS", 0)],
-    "refits with all of lambda": [lambda: patch.object(last_passes, "_RELAXED_SHARE", 1.0)],
+    "no tuning to the true cost": [lambda: patch.object(oblique, "optimize_exact", untuned)],
+    "no reweighting": [lambda: patch.object(oblique, "_N_REWEIGHTINGS", 0)],
+    "refits with all of lambda": [lambda: patch.object(oblique, "_RELAXED_SHARE", 1.0)],
 }
 # The paper's equations with the 0/1 loss as the penalty, and changes of them.
 PENALTIES = {

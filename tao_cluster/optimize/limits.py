@@ -1,4 +1,8 @@
-"""Trees that break limits of their tests are changed so that they keep them; see SplitLimits."""
+"""The limits of a tree, and how a tree that breaks them is changed so that it keeps them.
+
+A tree is pruned to a number of leaves, changed for the :class:`.SplitLimits` of the user, and
+relabelled so that it leaves out at most a share of the rows.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,10 +12,64 @@ import numpy as np
 
 from .._utils.matrices import as_array
 from ..initial_trees.cart import cart_tree
+from ..objectives.base import cluster_sums
+from ..reference import optimal_centers
 from ..tree import Split, Tree
 from ..tree.growth import grow_breadth_first
-from ..tree.routing import project
-from .simplify import pruned_to
+from ..tree.routing import kernel_arrays, project
+from .simplify import savings, without
+
+# If a tree has more leaves than the limit, each round of pruning removes this share of the excess.
+_REMOVED_SHARE = 0.25
+_ROUNDING = 1e-9  # of the weight of the rows that may be left out
+
+
+def pruned_to(search, state, most_leaves):
+    """Return the tree of a state, pruned to at most `most_leaves` leaves.
+
+    The splits that reduce the cost least are removed first.
+
+    Parameters
+    ----------
+    search : Evaluator
+    state : State
+    most_leaves : int
+
+    Returns
+    -------
+    Tree
+    """
+    tree, criterion = state.pruned, search.criterion(state)
+    while tree.n_leaves > most_leaves:
+        saved, goes_left = savings(search.step, tree, criterion)
+        # The savings of the other splits are computed anew after each round.
+        n_tests = max(1, int(_REMOVED_SHARE * (tree.n_leaves - most_leaves)))
+        nodes = _weakest_splits(tree, saved, n_tests)
+        tree = without(tree, nodes, goes_left)
+    return tree
+
+
+def _weakest_splits(tree, saved, most):
+    """Return at most `most` nodes whose tests save least, the weakest first: list of int.
+
+    If two of these nodes are on the same path from the root, only the weaker one is returned. Its
+    removal changes what the other test saves. Tests in different branches do not affect each other.
+
+    Parameters
+    ----------
+    tree : Tree
+    saved : float array of shape (n_nodes,), result of :func:`.simplify.savings`
+    most : int
+    """
+    chosen, above = [], set()  # `above` holds the ancestors of the chosen nodes
+    for node in np.argsort(saved, kind="stable").tolist():
+        if len(chosen) == most or saved[node] == np.inf:
+            break
+        path = tree.path(node).tolist()
+        if node not in above and not set(path) & set(chosen):
+            chosen.append(node)
+            above.update(path)
+    return chosen
 
 
 def within_limits(search, tree, leaf_of_row):
@@ -116,3 +174,40 @@ class _Cut:
         if stump.n_leaves == 1:
             return None
         return Split.from_feature(columns[stump.split_indices[0]], stump.threshold[0])
+
+
+def within_share(problem, tree):
+    """Give clusters to some leaves without one, so that the others have at most the allowed share.
+
+    Parameters
+    ----------
+    problem : Problem, whose objective is :class:`.Trimmed`
+    tree : Tree
+
+    Returns
+    -------
+    Tree; the same object if it is within the share
+    """
+    leaves, weight = tree.route(kernel_arrays(problem.X)), problem.weight
+    objective, noise = problem.objective, problem.n_clusters - 1
+    labels, mass = tree.leaf_label[leaves], np.bincount(leaves, weight, tree.n_nodes)
+    left_out = np.flatnonzero(mass * (tree.leaf_label == noise))
+    mass, most = mass[left_out], objective.share * float(weight.sum()) * (1 + _ROUNDING)
+    if mass.sum() <= most:
+        return tree
+    centers, _ = optimal_centers(objective, problem.data, labels, weight, problem.free)
+    costs = objective.distances(problem.data, centers)[:, :-1]
+    sums = cluster_sums(costs, leaves, np.where(labels == noise, weight, 0.0), tree.n_nodes)
+    sums = sums[left_out]
+    losses = sums.min(axis=1) - objective.price * mass
+    # Either the leaves that save most per row stay, as far as there is room, or one leaf changes.
+    is_changed, room = np.ones(len(mass), bool), most
+    for i in np.argsort(-losses / mass, kind="stable"):
+        is_changed[i] = mass[i] > room
+        room -= 0.0 if is_changed[i] else mass[i]
+    alone = np.where(mass >= mass.sum() - most, losses, np.inf)
+    if alone.min() < losses[is_changed].sum():
+        is_changed = np.arange(len(mass)) == alone.argmin()
+    label = tree.leaf_label.copy()
+    label[left_out[is_changed]] = sums[is_changed].argmin(axis=1)
+    return tree.with_leaves(label, tree.leaf_value).prune()
