@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tao_cluster.tree.growth import Growth
-
 from .base import CostTree
 from .builder_input import BuilderInput, clipped
 from .cuts import refined_cap
-from .growth import Cut, grow
+from .growth import Cut, grown
 from .separating_cuts import fixed_labels_node, nearest_labels_node, separating_cut
 
 
@@ -208,9 +206,7 @@ def separate_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False
     """
     rule = SeparateCenters(points, keep_labels, depth_factor, is_ratio)
     root = CenterLeaf(points.rows, np.arange(len(points.centers)), cell=points.rows)
-    growth = Growth()
-    leaves = {growth.add(root.label): root}
-    grow(growth, leaves, rule)
+    growth, leaves = grown(rule, root)
     if points.leaf_size is not None:
         for node, leaf in leaves.items():
             growth.label[node] = _cheapest_center(points, leaf)

@@ -1,6 +1,7 @@
 """Best-first growth of axis-aligned trees by a priority queue, which all greedy methods share."""
 
 import heapq
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -47,6 +48,18 @@ class Rule(Protocol):
 
     def split(self, leaf: Any, cut: Cut) -> tuple[Any, Any]:
         """Return the left and the right leaf that replace a leaf after a cut."""
+
+
+class RowRule:
+    """Base class of rules whose leaves consist of rows of `points`, a BuilderInput.
+
+    A subclass has a method ``leaf(rows)``, which returns the leaf of some rows.
+    """
+
+    def split(self, leaf, cut):
+        """Return the two leaves into which a cut divides the rows of a leaf."""
+        goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
+        return self.leaf(leaf.rows[goes_left]), self.leaf(leaf.rows[~goes_left])
 
 
 def history(growth):
@@ -108,32 +121,58 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
                 heapq.heappush(queue, (-cut.gain, True, node, cut))
             continue
         parts = rule.split(leaves[node], cut)  # first, so that Ctrl-C here leaves the tree valid
-        labels = [part.label for part in parts]
-        for child in _replace(growth, leaves, gains, node, cut, parts, labels):
+        for child in _replace(growth, leaves, gains, node, cut, parts):
             enqueue(child)
 
 
-def _replace(growth, leaves, gains, node, cut, parts, labels):
+def _replace(growth, leaves, gains, node, cut, parts):
     """Replace a leaf by the two parts of its cut and return their node numbers."""
-    children = growth.split(node, cut.split, labels)
+    children = growth.split(node, cut.split, [part.label for part in parts])
     gains[node] = cut.gain
     del leaves[node]
-    for child, part in zip(children, parts, strict=True):
-        leaves[child] = part
+    leaves.update(zip(children, parts, strict=True))
     return children
 
 
-def keep_interrupted(points, growth, max_leaves):
-    """Warn in an ``except KeyboardInterrupt`` that the tree grown so far is kept.
+def grown(rule, root, max_leaves=None, is_kept=False):
+    """Grow a tree from a single leaf by :func:`grow`.
+
+    Parameters
+    ----------
+    rule : Rule
+        With `is_kept`, it has an attribute `points`.
+    root : object, the leaf of all rows
+    max_leaves : int, optional
+    is_kept : bool
+        Whether a KeyboardInterrupt keeps the tree grown so far; see :class:`kept_if_interrupted`.
+
+    Returns
+    -------
+    growth : Growth
+    leaves : dict of node number to leaf
+    """
+    growth = Growth()
+    leaves = {growth.add(root.label): root}
+    with kept_if_interrupted(rule.points, growth, max_leaves) if is_kept else nullcontext():
+        grow(growth, leaves, rule, max_leaves)
+    return growth, leaves
+
+
+@contextmanager
+def kept_if_interrupted(points, growth, max_leaves):
+    """Keep the tree grown so far, with a warning, if a KeyboardInterrupt ends the growth.
 
     The interrupt is raised again if the tree is the start of another fit: it ends that fit, too.
     """
-    if points.is_initial:
-        raise KeyboardInterrupt
-    warn(
-        f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
-        InterruptedWarning,
-    )
+    try:
+        yield
+    except KeyboardInterrupt:
+        if points.is_initial:
+            raise
+        warn(
+            f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
+            InterruptedWarning,
+        )
 
 
 def with_full_leaves(growth, points):

@@ -6,12 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.tree import midpoint
 
 from ..base import CostTree
 from ..builder_input import BuilderInput
-from ..growth import Cut, grow
+from ..growth import Cut, grown
 from ..separating_cuts import edge_sums, fixed_labels_node
 
 # The cost of a row that a cut separates from its centre is bounded by the diameter of the centres
@@ -63,10 +62,7 @@ class DPTree(CostTree):
 
     def _grow(self, points, random_state):
         rule = CutBySearchTrees(points, POWERS[self.objective])
-        root = Centers(np.arange(len(points.centers)))
-        growth = Growth()
-        grow(growth, {growth.add(root.label): root}, rule)
-        return growth
+        return grown(rule, Centers(np.arange(len(points.centers))))[0]
 
 
 @dataclass(frozen=True, eq=False)

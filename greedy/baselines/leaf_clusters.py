@@ -9,38 +9,38 @@ from tao_cluster.tree.growth import Growth
 from ..builder_input import squared_distances
 
 
-def matched_leaf_labels(points, rows_of, group):
+def matched_labels(points, rows_of, group, weight=None):
     """Label groups of leaves by the free clusters with which they agree best.
 
     Parameters
     ----------
     points : BuilderInput
     rows_of : dict of leaf node to its rows (int64 array)
-    group : dict of leaf node to the number of its group
+    group : int array-like, the number of the group of each of these leaves
         Numbers start at 0; there are at most as many groups as centres.
+    weight : float64 array of shape (n,), optional
+        Weights of the rows; by default those of `points`.
 
     Returns
     -------
     dict of node to label
     """
-    rows = np.concatenate(list(rows_of.values()))
-    of_row = np.repeat([group[node] for node in rows_of], [len(r) for r in rows_of.values()])
-    n_clusters = len(points.centers)
-    number = match_labels(of_row, points.labels[rows], n_clusters, points.weight[rows])
-    return {node: int(number[group[node]]) for node in rows_of}
+    weight, leaves = points.weight if weight is None else weight, list(rows_of.values())
+    rows, of_row = np.concatenate(leaves), np.repeat(group, [len(rows) for rows in leaves])
+    number = match_labels(of_row, points.labels[rows], len(points.centers), weight[rows])
+    return dict(zip(rows_of, number[group].tolist(), strict=True))
 
 
-def pruned_growth(growth, ends, label, n_features, idle=()):
-    """Prune a growth: some nodes become leaves, and cuts without effect are removed.
+def pruned_growth(growth, label, n_features, idle=()):
+    """Prune a growth: nodes with a label become leaves, and cuts without effect are removed.
 
     A cut has no effect if both children are leaves of the same cluster, or if a child is in `idle`.
 
     Parameters
     ----------
     growth : Growth
-    ends : set of int
-        Nodes that become (or stay) leaves.
-    label : dict of leaf node to its label
+        It is modified.
+    label : dict of node to label, with one node on each path from the root to a leaf
     n_features : int
     idle : iterable of int
         Nodes to remove. The other child takes the place of the parent.
@@ -49,17 +49,14 @@ def pruned_growth(growth, ends, label, n_features, idle=()):
     -------
     Growth, its nodes numbered breadth-first
     """
-    kept = Growth()
-    number = {0: kept.add(label.get(0, 0))}
-    for node in range(growth.n_nodes):
-        if node in number and node not in ends and growth.splits[node] is not None:
-            children = growth.left[node], growth.right[node]
-            labels = [label.get(child, 0) for child in children]
-            numbers = kept.split(number[node], growth.splits[node], labels)
-            number.update(zip(children, numbers, strict=True))
-    counts = np.ones(kept.n_nodes)
-    counts[[number[node] for node in idle if node in number]] = 0
-    return Growth.from_tree(kept.to_tree(n_features).prune(counts))
+    label = dict(label)
+    for node, left in enumerate(growth.left):  # parents before children
+        if node in label:
+            growth.label[node] = label[node]
+            label[left] = label[growth.right[node]] = label[node]  # all leaves below: they merge
+    counts = np.ones(growth.n_nodes)
+    counts[list(idle)] = 0
+    return Growth.from_tree(growth.to_tree(n_features).prune(counts))
 
 
 def deviance(points, rows):
@@ -82,7 +79,7 @@ def merge_closest(statistics, n_clusters):
     """Merge groups of rows until `n_clusters` are left: agglomerative clustering, Ward's criterion.
 
     Each step merges the pair a, b with the least loss R(a + b) - R(a) - R(b). R is the deviance,
-    and a + b is the union. It takes O(g ** 2) memory for g groups.
+    and a + b is the union.
 
     Parameters
     ----------
@@ -94,27 +91,48 @@ def merge_closest(statistics, n_clusters):
     -------
     group : int64 array of shape (g,)
         Number of the merged group of each given group, from 0.
-    statistics : list of (weight, mean, deviance) of the merged groups
+    means : float64 array, the means of the merged groups
     """
-    weight, mean, within = (np.array(column) for column in zip(*statistics, strict=True))
-    group, alive = np.arange(len(weight)), np.ones(len(weight), bool)
-    loss = np.full((len(weight), len(weight)), np.inf)
-    for a in range(1, len(weight)):
-        loss[a, :a] = _losses(weight, mean, a)[:a]
-    while alive.sum() > n_clusters:
-        b, a = np.unravel_index(loss.argmin(), loss.shape)
+    weight, mean = (np.array(column) for column in list(zip(*statistics, strict=True))[:2])
+
+    def losses(a):
+        return weight * weight[a] / (weight + weight[a]) * ((mean - mean[a]) ** 2).sum(axis=1)
+
+    def merge(a, b):
         both = weight[a] + weight[b]
-        within[a] += within[b] + loss[b, a]
         mean[a] = (weight[a] * mean[a] + weight[b] * mean[b]) / both
-        weight[a], alive[b] = both, False
-        group[group == b] = a
-        fresh = np.where(alive, _losses(weight, mean, a), np.inf)
+        weight[a] = both
+
+    group = merged_groups(len(weight), n_clusters, losses, merge)
+    return group, mean[np.unique(group, return_index=True)[1]]
+
+
+def merged_groups(n, n_groups, losses, merge, first_is_low=False):
+    """Merge the pair of groups with the least loss until at most `n_groups` of n are left.
+
+    It takes O(n ** 2) memory.
+
+    Parameters
+    ----------
+    n, n_groups : int
+    losses : callable(a) -> float array of shape (n,), the loss if group `a` is merged with each one
+    merge : callable(a, b) that adds group b to group a, with a < b
+    first_is_low : bool
+        Whether ties go to the lowest a first, then to the lowest b; otherwise the other way round.
+
+    Returns
+    -------
+    int64 array of shape (n,), the number of the merged group of each group, from 0
+    """
+    group, alive, loss = np.arange(n), np.ones(n, bool), np.full((n, n), np.inf)
+    for b in range(1, n):
+        loss[b, :b] = losses(b)[:b]
+    while alive.sum() > n_groups:
+        table = loss.T if first_is_low else loss
+        a, b = sorted(np.unravel_index(table.argmin(), loss.shape))
+        merge(a, b)
+        alive[b], group[group == b] = False, a
+        fresh = np.where(alive, losses(a), np.inf)
         loss[a, :a], loss[a + 1 :, a] = fresh[:a], fresh[a + 1 :]
         loss[b], loss[:, b] = np.inf, np.inf
-    kept = np.flatnonzero(alive)
-    return np.searchsorted(kept, group), [(weight[g], mean[g], within[g]) for g in kept]
-
-
-def _losses(weight, mean, a):
-    """Return, for each group, the increase in deviance if group `a` is merged with it."""
-    return weight * weight[a] / (weight + weight[a]) * ((mean - mean[a]) ** 2).sum(axis=1)
+    return np.unique(group, return_inverse=True)[1]

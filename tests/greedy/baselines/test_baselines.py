@@ -115,14 +115,14 @@ def test_joins_lose_the_least_deviance(table, n_clusters):
     X, weight = X[weight > 0], weight[weight > 0].astype(float)
     points = points_of(X, weight)
     members = [[row] for row in range(len(X))]
-    group, statistics = merge_closest([deviance(points, np.array(m)) for m in members], n_clusters)
-    assert len(statistics) == min(n_clusters, len(X)) == len(set(group))
-    for g, found in enumerate(statistics):
-        expected = deviance(points, np.flatnonzero(group == g))
-        np.testing.assert_allclose(np.hstack(found), np.hstack(expected), atol=1e-9)
+    group, means = merge_closest([deviance(points, np.array(m)) for m in members], n_clusters)
+    assert len(means) == min(n_clusters, len(X)) == len(set(group))
+    joint = [deviance(points, np.flatnonzero(group == g)) for g in range(len(means))]
+    for mean, (_, expected, _) in zip(means, joint, strict=True):
+        np.testing.assert_allclose(mean, expected, atol=1e-9)
     if len(X) == n_clusters + 1:  # one join: the least of all
         lost = min(spread(X[[a, b]], weight[[a, b]]) for a in range(len(X)) for b in range(a))
-        assert sum(found[2] for found in statistics) == pytest.approx(lost)
+        assert sum(found[2] for found in joint) == pytest.approx(lost)
 
 
 # ---------------------------------------------------------------- CLTree
