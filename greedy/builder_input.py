@@ -166,43 +166,19 @@ class BuilderInput:
             labels = _check_labels(labels, len(weight), len(centers))
         if embedding is not None:
             centers = cluster_means(X, labels, weight, len(centers))
-        weight, unit = _in_unit(weight)
+        nearest, (weight, unit) = distances.min(axis=1), _in_unit(weight)
         return cls(
             X=X,
             columns=column_arrays(X),
             rows=np.flatnonzero(weight > 0),
             weight=weight,
             centers=centers,
-            **_costs(distances),
+            distances=distances,
+            nearest=nearest,
+            distance_range=distances.max(axis=1) - nearest,
             labels=labels,
             n_jobs=effective_n_jobs(n_jobs),
             space=space,
-            leaf_size=leaf_size,
-            weight_unit=unit,
-        )
-
-    @classmethod
-    def from_labels(cls, X, labels, weight, n_jobs=None, leaf_size=None):
-        """Return the input of a method that uses labels of the rows, but no centres.
-
-        Parameters
-        ----------
-        X : array or canonical CSR matrix of shape (n, d)
-        labels : int64 array of shape (n,)
-        weight : float64 array of shape (n,), positive
-        n_jobs : int, optional
-        leaf_size : LeafSize, optional
-        """
-        weight, unit = _in_unit(weight)
-        return cls(
-            X=X,
-            columns=column_arrays(X),
-            rows=np.arange(X.shape[0]),
-            weight=weight,
-            centers=np.empty((0, X.shape[1])),
-            **_costs(np.zeros((X.shape[0], 1))),
-            labels=labels,
-            n_jobs=effective_n_jobs(n_jobs),
             leaf_size=leaf_size,
             weight_unit=unit,
         )
@@ -289,16 +265,6 @@ class BuilderInput:
         bounds = np.linspace(0, self.n_features, n_parts + 1).astype(int).tolist()
         parts = list(itertools.pairwise(bounds))
         return map_in_threads(lambda part: kernel(*part), parts, n_parts)
-
-
-def _costs(distances):
-    """Return the fields of a BuilderInput that follow from its distances."""
-    nearest = distances.min(axis=1)
-    return {
-        "distances": distances,
-        "nearest": nearest,
-        "distance_range": distances.max(axis=1) - nearest,
-    }
 
 
 def _check_labels(labels, n_rows, n_clusters):
