@@ -11,7 +11,7 @@ from tao_cluster._utils.threads import check_interrupted
 from tao_cluster._utils.warnings import InterruptedWarning, warn
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.leaf_size import without_small_leaves
+from tao_cluster.tree.leaf_size import with_leaf_size
 from tao_cluster.tree.margins import widest_gap, with_gaps
 from tao_cluster.tree.routing import kernel_arrays, project
 from tao_cluster.tree.tree import midpoint
@@ -181,16 +181,11 @@ def with_full_leaves(growth, points):
     The rows of the smaller side go to the other one. This is for methods whose rules do not know
     the limit; the others make no such cut.
     """
-    view, size = kernel_arrays(points.X), points.leaf_size
-    if size is None:
+    if points.leaf_size is None:
         return growth
     tree = growth.to_tree(points.n_features)
-    leaf_of_row = tree.route(view, points.rows, n_jobs=points.n_jobs)
-    rows = (points.rows, leaf_of_row)
-    full, leaf_of_row = without_small_leaves(tree, *rows, view, size, points.n_jobs)
-    if full is tree:
-        return growth
-    return Growth.from_tree(full.prune(full.node_counts(leaf_of_row)))
+    full, _ = with_leaf_size(tree, kernel_arrays(points.X), points.leaf_size, points.n_jobs)
+    return growth if full is tree else Growth.from_tree(full)
 
 
 def with_placed_tests(tree, points, is_widest=True, at_midpoints=True):
