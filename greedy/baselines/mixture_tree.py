@@ -331,6 +331,9 @@ def best_separating_cut(weights, means, stds, is_ratio):
         if bound[f, i] == np.inf or bound[f, i] > best + slack:
             break
         terms = (i + 1, weights[f], stds[f], means[f], is_ratio)
+        edges = np.append(_grid(*means[f, i : i + 2]), means[f, i + 1])[:, None]
+        if _values(edges[:-1], edges[1:], *terms).min() > best + slack:
+            continue  # no threshold between two places of the grid can be as good
         found, place = _best_threshold(*means[f, i : i + 2], *stds[f, i : i + 2], *terms)
         if found < best - slack or (found <= best + slack and gap < at):
             best, at, threshold = found, gap, place
@@ -352,8 +355,9 @@ def _best_threshold(low, high, at_low, at_high, *terms):
     step, near, top = high / _GRID - low / _GRID, np.arange(1, 6), high
     middle = low / 2.0 + high / 2.0
     middle = middle if low <= middle < high else low
-    grid = low + step * np.arange(_GRID)
-    places = np.concatenate([[middle], grid, low + near * at_low, high - near * at_high])
+    places = np.concatenate(
+        [[middle], _grid(low, high), low + near * at_low, high - near * at_high]
+    )
     reach = np.repeat([step, at_low, at_high], [_GRID + 1, len(near), len(near)])
     is_inside = (low <= places) & (places < high)
     places, reach = places[is_inside], np.minimum(reach, step)[is_inside]
@@ -369,6 +373,11 @@ def _best_threshold(low, high, at_low, at_high, *terms):
                 best, place = value, candidate
         low, high = (low, pair[1]) if values[0] <= values[1] else (pair[0], high)
     return float(best), float(place)
+
+
+def _grid(low, high):
+    """Return evenly spaced thresholds from `low` up to, but without, `high`."""
+    return low + (high / _GRID - low / _GRID) * np.arange(_GRID)
 
 
 def _values(low, high, n_left, weight, std, mean, is_ratio):
