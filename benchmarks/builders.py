@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 import greedy
 from benchmarks.evidence.pages.words import markdown
 from benchmarks.shared import free_clustering, parser, peak, reset_peak
-from greedy.mixture_tree import grow_mixture
+from greedy.baselines.mixture_tree import grow_mixture
 
 FACTOR = 4
 BUILDERS = {

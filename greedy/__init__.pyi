@@ -1,19 +1,19 @@
 from . import bounds, datasets
-from .cart import CART
+from .baselines.cart import CART
+from .baselines.cltree import CLTree
+from .baselines.cubt import CUBT
+from .baselines.divclust import DIVCLUST
+from .baselines.dptree import DPTree
+from .baselines.exkcenter import ExKCenter
+from .baselines.exsinglelink import ExSingleLink
+from .baselines.kauri import Kauri
+from .baselines.kdtree import KDTree
+from .baselines.mixture_tree import MixtureTree
+from .baselines.random_cuts import RandomCuts
+from .baselines.spex import SpEx
 from .center_cuts import EMN, IMM, ExGreedy
-from .cltree import CLTree
-from .cubt import CUBT
-from .divclust import DIVCLUST
-from .dptree import DPTree
-from .exkcenter import ExKCenter
 from .exkmc import ExKMC
 from .exshallow import ExShallow, ExShallowSearch
-from .exsinglelink import ExSingleLink
-from .kauri import Kauri
-from .kdtree import KDTree
-from .mixture_tree import MixtureTree
-from .random_cuts import RandomCuts
-from .spex import SpEx
 
 __all__ = [
     "CART",

@@ -80,6 +80,7 @@ class GreedyTree(TreeClustering):
     random_state: Any = None
 
     objective = "kmeans"  # the subclass CostTree makes this a parameter
+    keeps_labels = False  # whether rows keep their labels, which need not be the nearest centres
     sees_centers = True  # a moved threshold keeps every reference centre on its side, too
 
     # TAOClustering reads these attributes if the estimator is its `init`. They are documented in
@@ -165,14 +166,14 @@ class GreedyTree(TreeClustering):
     def _full_growth(self, points, random_state):
         return with_full_leaves(self._grow(points, random_state), points)
 
-    def _points(self, problem, labels=None):
+    def _points(self, problem):
         """Return the rows, weights and reference centres of a problem as a BuilderInput."""
         return BuilderInput.from_centers(
             problem.X,
             problem.free.centers,
             problem.weight,
             None if problem.space is problem.X else problem.space,
-            labels=labels,
+            labels=problem.free.labels if self.keeps_labels else None,
             n_jobs=self.n_jobs,
             objective=self.objective,
             leaf_size=problem.leaf_size,

@@ -1,14 +1,13 @@
 """Proven upper bounds of the cost of a tree relative to the clustering that it explains."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tao_cluster.tree import labels_of
 
-from .random_cuts import DEFAULT_RULE
+from .baselines.random_cuts import DEFAULT_RULE
 
 __all__ = [
     "Bound",
@@ -48,20 +47,9 @@ class Bound:
         return f"{number}{' in the mean' if self.is_mean else ''} ({self.source})"
 
 
-@dataclass(frozen=True)
-class _Size:
-    k: int
-    d: int
-    n: int  # number of rows; 0 if not given
-    depth: int
-
-
-@dataclass(frozen=True)
-class _Known:
-    formula: str
-    source: str
-    value: Callable[[_Size], float] | None = None
-    is_mean: bool = False
+def _known(formula, source, value=None, is_mean=False):
+    """Return a bound whose value is a function of (k, d, n, depth), or None."""
+    return Bound(value, formula, source, is_mean)
 
 
 _IMM = "Dasgupta, Frost, Moshkovitz & Rashtchian 2020, theorem 3"
@@ -69,36 +57,36 @@ _GAMLATH = "Gamlath, Jia, Polak & Svensson 2021"
 _MAKARYCHEV = "Makarychev & Shan 2021"
 _LABER = "Laber & Murtinho 2021"
 
-_HARMONIC = _Known(
+_HARMONIC = _known(
     "1 + H_{k-1}",
     "Gupta, Pittu, Svensson & Yuan 2023",
-    lambda size: 1.0 + float((1 / np.arange(1, size.k)).sum()),
+    lambda k, d, n, depth: 1.0 + float((1 / np.arange(1, k)).sum()),
     is_mean=True,
 )
 _KNOWN = {
-    ("imm", "kmeans"): _Known("8 H k + 2", _IMM, lambda size: 8.0 * size.depth * size.k + 2.0),
-    ("imm", "kmedians"): _Known("2 H + 1", _IMM, lambda size: 2.0 * size.depth + 1.0),
-    ("emn", "kmeans"): _Known("O(k log k)", "Esfandiari, Mirrokni & Narayanan 2022"),
+    ("imm", "kmeans"): _known("8 H k + 2", _IMM, lambda k, d, n, depth: 8.0 * depth * k + 2.0),
+    ("imm", "kmedians"): _known("2 H + 1", _IMM, lambda k, d, n, depth: 2.0 * depth + 1.0),
+    ("emn", "kmeans"): _known("O(k log k)", "Esfandiari, Mirrokni & Narayanan 2022"),
     ("random-coordinate", "kmedians"): _HARMONIC,
     ("gamlath", "kmedians"): _HARMONIC,
     ("esfandiari", "kmedians"): _HARMONIC,
-    ("gamlath", "kmeans"): _Known("O(k log^2 k)", _GAMLATH, is_mean=True),
-    ("makarychev-shan", "kmedians"): _Known("O(log k log log k)", _MAKARYCHEV, is_mean=True),
-    ("makarychev-shan", "kmeans"): _Known("O(k log k log log k)", _MAKARYCHEV, is_mean=True),
-    ("bicriteria", "kmeans"): _Known(
+    ("gamlath", "kmeans"): _known("O(k log^2 k)", _GAMLATH, is_mean=True),
+    ("makarychev-shan", "kmedians"): _known("O(log k log log k)", _MAKARYCHEV, is_mean=True),
+    ("makarychev-shan", "kmeans"): _known("O(k log k log log k)", _MAKARYCHEV, is_mean=True),
+    ("bicriteria", "kmeans"): _known(
         "O(log^2 k log log k / delta), with (1 + delta) k leaves",
         "Makarychev & Shan 2022",
         is_mean=True,
     ),
-    ("dptree", "kmedians"): _Known(
+    ("dptree", "kmedians"): _known(
         "1 + 4 d log2 k",
         f"{_LABER}, theorem 3",
-        lambda size: 1.0 + 4.0 * size.d * float(np.log2(size.k)),
+        lambda k, d, n, depth: 1.0 + 4.0 * d * float(np.log2(k)),
     ),
-    ("dptree", "kmeans"): _Known("O(d k log k)", f"{_LABER}, theorem 4"),
-    ("exkcenter", "kcenter"): _Known("O(sqrt(d) k^(1 - 1/d))", f"{_LABER}, theorem 2"),
-    ("exsinglelink", "spacing"): _Known(
-        "n - k", f"{_LABER}, lemma 8", lambda size: float(max(size.n - size.k, 1))
+    ("dptree", "kmeans"): _known("O(d k log k)", f"{_LABER}, theorem 4"),
+    ("exkcenter", "kcenter"): _known("O(sqrt(d) k^(1 - 1/d))", f"{_LABER}, theorem 2"),
+    ("exsinglelink", "spacing"): _known(
+        "n - k", f"{_LABER}, lemma 8", lambda k, d, n, depth: float(max(n - k, 1))
     ),
 }
 # ExKMC starts from IMM's tree and its surrogate cost never rises (Frost et al. 2020, theorem 3).
@@ -161,9 +149,9 @@ def bound(method, k, d, n=None, *, objective="kmeans", depth=None):
     if n is None and known is _KNOWN["exsinglelink", "spacing"]:
         raise ValueError("The bound of ExSingleLink needs n, the number of rows; pass n=len(X).")
     if known.value is None:
-        return Bound(None, known.formula, known.source, known.is_mean)
-    size = _Size(k, d, n or 0, max(k - 1, 0) if depth is None else depth)
-    return Bound(known.value(size), known.formula, known.source, known.is_mean)
+        return known
+    depth = max(k - 1, 0) if depth is None else depth
+    return replace(known, value=known.value(k, d, n or 0, depth))
 
 
 # Objectives of the estimators that have no parameter `objective` and do not minimise k-means.

@@ -1,7 +1,6 @@
 """Validated input of the tree builders: rows, weights, reference centres and distances."""
 
 import itertools
-import weakref
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,13 @@ from sklearn.utils.validation import column_or_1d
 
 from tao_cluster._utils.frames import check_aligned
 from tao_cluster._utils.jit import jit
-from tao_cluster._utils.matrices import canonical, check_centers, check_kind, check_rows
+from tao_cluster._utils.matrices import (
+    canonical,
+    check_centers,
+    check_kind,
+    check_rows,
+    column_arrays,
+)
 from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.objectives import KMedians, cluster_means
 from tao_cluster.objectives.base import euclidean
@@ -161,43 +166,19 @@ class BuilderInput:
             labels = _check_labels(labels, len(weight), len(centers))
         if embedding is not None:
             centers = cluster_means(X, labels, weight, len(centers))
-        weight, unit = _in_unit(weight)
+        nearest, (weight, unit) = distances.min(axis=1), _in_unit(weight)
         return cls(
             X=X,
             columns=column_arrays(X),
             rows=np.flatnonzero(weight > 0),
             weight=weight,
             centers=centers,
-            **_costs(distances),
+            distances=distances,
+            nearest=nearest,
+            distance_range=distances.max(axis=1) - nearest,
             labels=labels,
             n_jobs=effective_n_jobs(n_jobs),
             space=space,
-            leaf_size=leaf_size,
-            weight_unit=unit,
-        )
-
-    @classmethod
-    def from_labels(cls, X, labels, weight, n_jobs=None, leaf_size=None):
-        """Return the input of a method that uses labels of the rows, but no centres.
-
-        Parameters
-        ----------
-        X : array or canonical CSR matrix of shape (n, d)
-        labels : int64 array of shape (n,)
-        weight : float64 array of shape (n,), positive
-        n_jobs : int, optional
-        leaf_size : LeafSize, optional
-        """
-        weight, unit = _in_unit(weight)
-        return cls(
-            X=X,
-            columns=column_arrays(X),
-            rows=np.arange(X.shape[0]),
-            weight=weight,
-            centers=np.empty((0, X.shape[1])),
-            **_costs(np.zeros((X.shape[0], 1))),
-            labels=labels,
-            n_jobs=effective_n_jobs(n_jobs),
             leaf_size=leaf_size,
             weight_unit=unit,
         )
@@ -286,16 +267,6 @@ class BuilderInput:
         return map_in_threads(lambda part: kernel(*part), parts, n_parts)
 
 
-def _costs(distances):
-    """Return the fields of a BuilderInput that follow from its distances."""
-    nearest = distances.min(axis=1)
-    return {
-        "distances": distances,
-        "nearest": nearest,
-        "distance_range": distances.max(axis=1) - nearest,
-    }
-
-
 def _check_labels(labels, n_rows, n_clusters):
     check_kind(labels, "labels")
     labels = column_or_1d(labels)
@@ -321,39 +292,6 @@ def _in_unit(weight):
         return repeats, found[1]
     power = int(np.frexp(weight.max())[1])
     return np.ldexp(weight, -power), float(np.ldexp(1.0, power))
-
-
-class _LastColumns:
-    """Cache of the CSC form of the sparse X that was converted last, by weak references.
-
-    A fit may build several initial trees of the same X, and each needs the CSC form. As long as
-    one of them still refers to the arrays, the others get the same arrays.
-    """
-
-    def __init__(self):
-        self._references = ()  # replaced as a whole, so that threads see a consistent state
-
-    def convert(self, X):
-        """Return the arrays (data, indices, indptr) of the CSC form of a sparse matrix."""
-        rows, *arrays = [reference() for reference in self._references] or [None]
-        if rows is X and all(array is not None for array in arrays):
-            return tuple(arrays)
-        columns = X.tocsc()
-        arrays = columns.data, columns.indices, columns.indptr
-        self._references = tuple(map(weakref.ref, (X, *arrays)))
-        return arrays
-
-
-_last_columns = _LastColumns()
-
-
-def column_arrays(X):
-    """Return the format of X that the cut kernels read: a dense X itself, or arrays in CSC form.
-
-    For a sparse X the result is (data, indices, indptr). Repeated calls return the same arrays as
-    long as something refers to them.
-    """
-    return _last_columns.convert(X) if sp.issparse(X) else X
 
 
 @jit

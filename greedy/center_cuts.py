@@ -4,13 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tao_cluster.tree.growth import Growth
-
 from .base import CostTree
 from .builder_input import BuilderInput, clipped
 from .cuts import refined_cap
-from .growth import Cut, grow
-from .separating_cuts import fixed_labels_node, nearest_labels_node, separating_cut
+from .growth import Cut, grown
+from .separating_cuts import separating_cut, separation_node
 
 
 @dataclass(eq=False, repr=False)
@@ -208,9 +206,7 @@ def separate_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False
     """
     rule = SeparateCenters(points, keep_labels, depth_factor, is_ratio)
     root = CenterLeaf(points.rows, np.arange(len(points.centers)), cell=points.rows)
-    growth = Growth()
-    leaves = {growth.add(root.label): root}
-    grow(growth, leaves, rule)
+    growth, leaves = grown(rule, root)
     if points.leaf_size is not None:
         for node, leaf in leaves.items():
             growth.label[node] = _cheapest_center(points, leaf)
@@ -295,10 +291,9 @@ class SeparateCenters:
         return best
 
     def _node(self, points, leaf, all_left, most=np.inf):
-        terms = (points, leaf.rows, leaf.centers)
-        if self.keep_labels:
-            return fixed_labels_node(*terms, all_left, self.is_ratio, most)
-        return nearest_labels_node(*terms, self.depth_factor, leaf.path, most)
+        terms = (self.keep_labels, self.depth_factor, leaf.path, most)
+        options = {"all_left": all_left, "is_ratio": self.is_ratio}
+        return separation_node(points, leaf.rows, leaf.centers, *terms, **options)
 
     def split(self, leaf, cut):
         """Return the two leaves into which a cut divides the rows and centres of a leaf."""

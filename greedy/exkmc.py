@@ -18,7 +18,7 @@ from .base import POSITIVE, GreedyTree
 from .builder_input import BuilderInput, clipped
 from .center_cuts import separate_centers
 from .cuts import BITS, first_best
-from .growth import Cut, grow, keep_interrupted
+from .growth import Cut, RowRule, grow, kept_if_interrupted
 from .surrogate_cuts import best_surrogate_cut, surrogate_node
 
 
@@ -202,10 +202,8 @@ def expand(points, max_leaves, base):
         growth, root = Growth(), rule.leaf(points.rows)
         leaves = {growth.add(root.label): root}
     n_base, gains = growth.n_leaves, {}
-    try:
+    with kept_if_interrupted(points, growth, max_leaves):
         grow(growth, leaves, rule, max_leaves, gains)
-    except KeyboardInterrupt:
-        keep_interrupted(points, growth, max_leaves)
     useless = _useless_cuts(growth, gains)
     return growth.without(useless) if useless else growth, n_base
 
@@ -232,7 +230,7 @@ def _useless_cuts(growth, gains):
 
 
 @dataclass(frozen=True, eq=False)
-class CutSurrogate:
+class CutSurrogate(RowRule):
     """Rule of growth: split the leaf whose best cut saves most of the surrogate cost (ExKMC).
 
     If no cut of a leaf saves, but it has rows of several clusters, its cut is the one that reduces
@@ -263,12 +261,6 @@ class CutSurrogate:
         if best is not None and best[0] < 0:
             return Cut(best[1], best[2], -best[0] / leaf.scale)
         return purest_cut(points, leaf.rows)
-
-    def split(self, leaf, cut):
-        """Return the two leaves into which a cut divides a leaf."""
-        rows = leaf.rows
-        goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
-        return self.leaf(rows[goes_left]), self.leaf(rows[~goes_left])
 
 
 def purest_cut(points, rows):

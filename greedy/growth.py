@@ -1,6 +1,7 @@
 """Best-first growth of axis-aligned trees by a priority queue, which all greedy methods share."""
 
 import heapq
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,7 +11,7 @@ from tao_cluster._utils.threads import check_interrupted
 from tao_cluster._utils.warnings import InterruptedWarning, warn
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.leaf_size import without_small_leaves
+from tao_cluster.tree.leaf_size import with_leaf_size
 from tao_cluster.tree.margins import widest_gap, with_gaps
 from tao_cluster.tree.routing import kernel_arrays, project
 from tao_cluster.tree.tree import midpoint
@@ -47,6 +48,18 @@ class Rule(Protocol):
 
     def split(self, leaf: Any, cut: Cut) -> tuple[Any, Any]:
         """Return the left and the right leaf that replace a leaf after a cut."""
+
+
+class RowRule:
+    """Base class of rules whose leaves consist of rows of `points`, a BuilderInput.
+
+    A subclass has a method ``leaf(rows)``, which returns the leaf of some rows.
+    """
+
+    def split(self, leaf, cut):
+        """Return the two leaves into which a cut divides the rows of a leaf."""
+        goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
+        return self.leaf(leaf.rows[goes_left]), self.leaf(leaf.rows[~goes_left])
 
 
 def history(growth):
@@ -108,32 +121,58 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
                 heapq.heappush(queue, (-cut.gain, True, node, cut))
             continue
         parts = rule.split(leaves[node], cut)  # first, so that Ctrl-C here leaves the tree valid
-        labels = [part.label for part in parts]
-        for child in _replace(growth, leaves, gains, node, cut, parts, labels):
+        for child in _replace(growth, leaves, gains, node, cut, parts):
             enqueue(child)
 
 
-def _replace(growth, leaves, gains, node, cut, parts, labels):
+def _replace(growth, leaves, gains, node, cut, parts):
     """Replace a leaf by the two parts of its cut and return their node numbers."""
-    children = growth.split(node, cut.split, labels)
+    children = growth.split(node, cut.split, [part.label for part in parts])
     gains[node] = cut.gain
     del leaves[node]
-    for child, part in zip(children, parts, strict=True):
-        leaves[child] = part
+    leaves.update(zip(children, parts, strict=True))
     return children
 
 
-def keep_interrupted(points, growth, max_leaves):
-    """Warn in an ``except KeyboardInterrupt`` that the tree grown so far is kept.
+def grown(rule, root, max_leaves=None, is_kept=False):
+    """Grow a tree from a single leaf by :func:`grow`.
+
+    Parameters
+    ----------
+    rule : Rule
+        With `is_kept`, it has an attribute `points`.
+    root : object, the leaf of all rows
+    max_leaves : int, optional
+    is_kept : bool
+        Whether a KeyboardInterrupt keeps the tree grown so far; see :class:`kept_if_interrupted`.
+
+    Returns
+    -------
+    growth : Growth
+    leaves : dict of node number to leaf
+    """
+    growth = Growth()
+    leaves = {growth.add(root.label): root}
+    with kept_if_interrupted(rule.points, growth, max_leaves) if is_kept else nullcontext():
+        grow(growth, leaves, rule, max_leaves)
+    return growth, leaves
+
+
+@contextmanager
+def kept_if_interrupted(points, growth, max_leaves):
+    """Keep the tree grown so far, with a warning, if a KeyboardInterrupt ends the growth.
 
     The interrupt is raised again if the tree is the start of another fit: it ends that fit, too.
     """
-    if points.is_initial:
-        raise KeyboardInterrupt
-    warn(
-        f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
-        InterruptedWarning,
-    )
+    try:
+        yield
+    except KeyboardInterrupt:
+        if points.is_initial:
+            raise
+        warn(
+            f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
+            InterruptedWarning,
+        )
 
 
 def with_full_leaves(growth, points):
@@ -142,16 +181,11 @@ def with_full_leaves(growth, points):
     The rows of the smaller side go to the other one. This is for methods whose rules do not know
     the limit; the others make no such cut.
     """
-    view, size = kernel_arrays(points.X), points.leaf_size
-    if size is None:
+    if points.leaf_size is None:
         return growth
     tree = growth.to_tree(points.n_features)
-    leaf_of_row = tree.route(view, points.rows, n_jobs=points.n_jobs)
-    rows = (points.rows, leaf_of_row)
-    full, leaf_of_row = without_small_leaves(tree, *rows, view, size, points.n_jobs)
-    if full is tree:
-        return growth
-    return Growth.from_tree(full.prune(full.node_counts(leaf_of_row)))
+    full, _ = with_leaf_size(tree, kernel_arrays(points.X), points.leaf_size, points.n_jobs)
+    return growth if full is tree else Growth.from_tree(full)
 
 
 def with_placed_tests(tree, points, is_widest=True, at_midpoints=True):

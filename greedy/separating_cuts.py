@@ -91,74 +91,54 @@ class SeparationNode:
         return value
 
 
-def fixed_labels_node(points, rows, centers, all_left, is_ratio, cost_bound=np.inf):
-    """Return a node whose rows keep their labels, as in IMM and EMN.
-
-    A row that a cut separates from its centre costs its weight.
-
-    Parameters
-    ----------
-    points : BuilderInput
-    rows : int64 array, rows whose label is among `centers`
-    centers : int64 array, increasing
-    all_left : bool
-        Whether a cut may send all rows left although centres lie on its right.
-    is_ratio : bool
-        Whether the cost of a cut is divided by the number of centres on the smaller side (EMN).
-    cost_bound : float, optional
-        Upper bound of the cost of the best cut; see :func:`greedy.cuts.refined_cap`.
-
-    Returns
-    -------
-    SeparationNode
-    """
-    position = np.zeros(len(points.centers), np.int64)
-    position[centers] = np.arange(len(centers))
-    weight = points.weight[rows]
-    scale, cap = quantization_scale(weight.sum(), len(rows), cost_bound)
-    return SeparationNode(
-        rows=rows,
-        label=position[points.labels[rows]],
-        excess=quantized(np.ones(len(rows)), scale, weight, cap),
-        centers=points.centers[centers],
-        center_ids=centers,
-        weight=weight,
-        scale=scale,
-        cap=cap,
-        all_left=all_left,
-        is_ratio=is_ratio,
-    )
-
-
-def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
-    """Return a node whose rows belong to its nearest centre, as in ExGreedy and ExShallow.
+def separation_node(
+    points, rows, centers, keep_labels, factor=0.0, path=(), cost_bound=np.inf, **options
+):
+    """Return a node with the costs of separating its rows from its centres.
 
     Parameters
     ----------
     points : BuilderInput
     rows : int64 array
     centers : int64 array, increasing
+    keep_labels : bool
+        True (IMM and EMN): the rows keep their labels, which are among `centers`, and a row that a
+        cut separates from its centre costs its weight. False (ExGreedy and ExShallow): a row
+        belongs to its nearest centre.
     factor : float, weight of the expected depth
     path : sequence of (feature, is_left), branches from the root to the node
     cost_bound : float, optional
         Upper bound of the cost of the best cut; see :func:`greedy.cuts.refined_cap`.
+    **options
+        The fields `all_left` and `is_ratio` of the result.
 
     Returns
     -------
     SeparationNode
     """
-    weight, mass, unit = points.weight[rows], None, 1.0
-    label, second, nearest, gap, distance_range = nearest_two(points.distances, rows, centers)
-    scale, cap = quantization_scale(weight @ distance_range, len(rows), cost_bound)
+    weight = points.weight[rows]
+    if keep_labels:
+        position = np.zeros(len(points.centers), np.int64)
+        position[centers] = np.arange(len(centers))
+        label, gap, largest_sum = position[points.labels[rows]], np.ones(len(rows)), weight.sum()
+    else:
+        label, second, nearest, gap, most = nearest_two(points.distances, rows, centers)
+        largest_sum = weight @ most
+        options |= {"distances": points.distances, "second": second, "nearest": nearest}
+    scale, cap = quantization_scale(largest_sum, len(rows), cost_bound)
     if factor > 0:
         weight_scale, _ = quantization_scale(weight.sum(), len(rows))
-        mass = quantized(np.ones(len(rows)), weight_scale, weight, np.inf)
-        # The unit turns costs into shares of the cost of the rows at their nearest centres. That
-        # cost counts as at least one quantization unit.
-        unit = 1.0 / max(scale * (weight @ nearest), 1.0)
-    used = np.zeros((2, points.n_features), bool)
-    for feature, is_left in path:
-        used[0 if is_left else 1, feature] = True
+        used = np.zeros((2, points.n_features), bool)
+        for feature, is_left in path:
+            used[0 if is_left else 1, feature] = True
+        options |= {
+            "factor": float(factor),
+            # The unit turns costs into shares of the cost of the rows at their nearest centres.
+            # That cost counts as at least one quantization unit.
+            "unit": 1.0 / max(scale * (weight @ nearest), 1.0),
+            "mass": quantized(np.ones(len(rows)), weight_scale, weight, np.inf),
+            "used": used,
+        }
     return SeparationNode(
         rows=rows,
         label=label,
@@ -168,13 +148,7 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
         weight=weight,
         scale=scale,
         cap=cap,
-        distances=points.distances,
-        second=second,
-        nearest=nearest,
-        factor=float(factor),
-        unit=unit,
-        mass=mass,
-        used=used,
+        **options,
     )
 
 

@@ -5,6 +5,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -603,3 +604,57 @@ def fit_reference(estimator, rows, sample_weight, random_state, n_jobs=None):
                 found = best_of_starts(estimator, rows, sample_weight, n_jobs)
                 return found, rows, sample_weight
             return estimator.fit(rows, **options), rows, sample_weight
+
+
+def match_labels(labels, free_labels, n_clusters, weight=None):
+    """Match clusters to the free clusters one to one, so that the labels agree best.
+
+    The agreement is the total weight of the rows whose matched label equals their free label. The
+    Hungarian method maximizes it, in O(n_clusters ** 3).
+
+    Parameters
+    ----------
+    labels : int array of shape (n,)
+        Clusters with any numbering, in 0..n_clusters-1.
+    free_labels : int array of shape (n,)
+        Free clustering of the same rows, in 0..n_clusters-1.
+    n_clusters : int
+    weight : array of shape (n,), optional
+
+    Returns
+    -------
+    int64 array of shape (n_clusters,)
+        The free cluster of each cluster, a permutation.
+
+    Raises
+    ------
+    ValueError
+        If a label is not in 0..n_clusters-1.
+
+    Examples
+    --------
+    >>> match_labels([0, 0, 1, 2], [2, 2, 0, 1], 3).tolist()
+    [2, 0, 1]
+    """
+    labels, free_labels = np.asarray(labels), np.asarray(free_labels)
+    for each in (labels, free_labels):
+        if len(each) and not 0 <= each.min() <= each.max() < n_clusters:
+            raise ValueError(f"Labels to be matched must lie in 0..{n_clusters - 1}.")
+    pairs = labels * np.int64(n_clusters) + free_labels
+    overlap = np.bincount(pairs, weight, n_clusters**2).reshape(n_clusters, n_clusters)
+    return linear_sum_assignment(overlap, maximize=True)[1].astype(np.int64)
+
+
+def relabeled(tree, numbers):
+    """Return the tree with renumbered clusters.
+
+    Parameters
+    ----------
+    tree : Tree
+    numbers : int array of shape (n_clusters,), the new number of each cluster
+
+    Returns
+    -------
+    Tree
+    """
+    return tree.with_leaves(np.where(tree.leaf_label < 0, -1, numbers[tree.leaf_label]))

@@ -10,8 +10,6 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from greedy.leaf_clusters import match_labels
-
 from ._utils.frames import as_pandas, check_aligned
 from ._utils.options import with_plain_numbers
 from ._utils.threads import interrupt_warns, one_thread
@@ -23,7 +21,7 @@ from .optimize.state import Evaluator, History, descend
 from .optimize.tree_step import TreeStep
 from .problem.problem import Result
 from .problem.split_limits import fit_narrowed
-from .reference import FreeClustering
+from .reference import FreeClustering, match_labels
 from .report import cluster_numbers, report
 from .solvers import Status
 from .solvers.exact import Candidate, Rows

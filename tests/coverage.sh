@@ -8,6 +8,7 @@ coverage erase
 coverage run -m pytest -q
 NUMBA_DISABLE_JIT=1 coverage run -m pytest -q -W ignore::RuntimeWarning \
   tests/tree/test_tree.py tests/problem tests/solvers/test_node_solvers.py \
-  tests/greedy/test_{greedy_cuts,purest_cuts,exkcenter,exsinglelink,random_cuts}.py
+  tests/greedy/test_{greedy_cuts,purest_cuts}.py \
+  tests/greedy/baselines/test_{exkcenter,exsinglelink,random_cuts}.py
 coverage combine
 coverage report

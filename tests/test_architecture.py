@@ -21,7 +21,8 @@ LAYERS = (
     {"greedy"},
     {"solvers"},
     {"initial_trees", "optimize", "outofcore"},
-    {"estimator", "greedy.cart", "greedy.spex"},  # two methods use solvers, initial trees
+    # two methods use solvers and initial trees
+    {"estimator", "greedy.baselines.cart", "greedy.baselines.spex"},
     {"dask"},
     {"columns", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},
@@ -51,7 +52,7 @@ def layer_of(module):
         return None
     part = rest[0].replace("__main__", "cli")
     if package == "greedy":
-        part = module if module in {"greedy.cart", "greedy.spex"} else "greedy"
+        part = module if module in {"greedy.baselines.cart", "greedy.baselines.spex"} else "greedy"
     return next(number for number, layer in enumerate(LAYERS) if part in layer)
 
 

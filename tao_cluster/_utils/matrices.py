@@ -2,6 +2,7 @@
 
 import copy
 import datetime
+import weakref
 
 import numpy as np
 import scipy.sparse as sp
@@ -431,3 +432,36 @@ def ranges(X):
 def power_of_two(size):
     """Return a power of two near a number (1 for 0), so that a division by it does not round."""
     return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0
+
+
+class _LastColumns:
+    """Cache of the CSC form of the sparse X that was converted last, by weak references.
+
+    A fit may build several initial trees of the same X, and each needs the CSC form. As long as
+    one of them still refers to the arrays, the others get the same arrays.
+    """
+
+    def __init__(self):
+        self._references = ()  # replaced as a whole, so that threads see a consistent state
+
+    def convert(self, X):
+        """Return the arrays (data, indices, indptr) of the CSC form of a sparse matrix."""
+        rows, *arrays = [reference() for reference in self._references] or [None]
+        if rows is X and all(array is not None for array in arrays):
+            return tuple(arrays)
+        columns = X.tocsc()
+        arrays = columns.data, columns.indices, columns.indptr
+        self._references = tuple(map(weakref.ref, (X, *arrays)))
+        return arrays
+
+
+_last_columns = _LastColumns()
+
+
+def column_arrays(X):
+    """Return the format of X that the cut kernels read: a dense X itself, or arrays in CSC form.
+
+    For a sparse X the result is (data, indices, indptr). Repeated calls return the same arrays as
+    long as something refers to them.
+    """
+    return _last_columns.convert(X) if sp.issparse(X) else X

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
+from greedy.baselines.kauri import Kauri
 from greedy.center_cuts import IMM, ExGreedy
 from greedy.exkmc import ExKMC
 from greedy.exshallow import ExShallow
-from greedy.kauri import Kauri
 
 from .._utils.matrices import as_array
 from .._utils.options import Part

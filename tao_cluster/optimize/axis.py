@@ -31,11 +31,10 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils import check_random_state
 
-from greedy.leaf_clusters import match_labels, relabeled
-
 from .._utils.threads import check_interrupted
 from ..initial_trees.builders import exgreedy_builders, small_trees
 from ..problem.problem import Result
+from ..reference import match_labels, relabeled
 from ..solvers import upright
 from ..solvers.levels import LevelSets
 from .axis_sketch import MOST_COLUMNS, Sketch, n_sketched

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from greedy.builder_input import column_arrays
-
 from .._utils.jit import jit
-from .._utils.matrices import canonical_csr, first_least, row_size, spaced_rows
+from .._utils.matrices import canonical_csr, column_arrays, first_least, row_size, spaced_rows
 from .._utils.options import Part
 from ..tree import Split
 from ..tree.margins import TIE, Gap, with_widest_gap
@@ -69,7 +67,7 @@ class _BoundAxis:
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    columns : result of :func:`greedy.builder_input.column_arrays`
+    columns : result of :func:`tao_cluster._utils.matrices.column_arrays`
         The values of X by columns. They are kept so that X is copied only once.
     binned : BinnedColumns
         The values of X as numbers of bins.

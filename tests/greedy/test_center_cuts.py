@@ -70,14 +70,6 @@ def test_permuting_features_permutes_the_tree(build, data):
         np.testing.assert_array_equal(order[permuted.split_indices], tree.split_indices)
 
 
-def test_permuting_rows_changes_nothing(build, data):
-    X, centers = data
-    order = np.random.default_rng(0).permutation(len(X))
-    a, b = build(X, centers), build(X[order], centers)
-    np.testing.assert_array_equal(a.predict(X), b.predict(X))
-    np.testing.assert_array_equal(a.threshold, b.threshold)
-
-
 @pytest.mark.parametrize("shift", [1e6])
 def test_data_far_from_the_origin_give_the_same_tree(build, data, shift):
     X, centers = (np.round(part * 2**10) / 2**10 for part in data)  # so that a shift is exact
@@ -324,36 +316,6 @@ def test_the_reference_is_a_clustering_by_medians(method):
     assert given.free_inertia_ == pytest.approx(reference.inertia_)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", MEDIAN_METHODS)
-def test_forms_of_the_input_change_nothing(method, digits):
-    X = np.round(digits[:500] * 16)
-    weight = np.random.default_rng(0).integers(0, 3, len(X))
-    reference = AlternatingClustering(6, KMedians(), n_init=1, random_state=0).fit(X)
-    options = {"objective": "kmedians", "reference": reference.cluster_centers_}
-    model = method(6, **options).fit(X, sample_weight=weight)
-    for form in (sp.csr_matrix(X), X.astype(np.float32), np.asfortranarray(X)):
-        other = method(6, n_jobs=2, **options).fit(form, sample_weight=weight)
-        assert other.tree_ == model.tree_
-        assert other.inertia_ == pytest.approx(model.inertia_)
-    repeated = method(6, **options).fit(np.repeat(X, weight, axis=0))
-    assert repeated.tree_ == model.tree_
-    assert repeated.inertia_ == pytest.approx(model.inertia_)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", MEDIAN_METHODS)
-def test_an_embedding_is_clustered_by_l1_distances(method, digits):
-    X = digits[:300]
-    low = PCA(3, random_state=0).fit_transform(X)
-    model = method(4, objective="kmedians", random_state=0).fit(X, embedding=low)
-    nearest = cdist(low, model.free_centers_, "cityblock")
-    np.testing.assert_array_equal(model.free_labels_, nearest.argmin(axis=1))
-    own = cdist(low, model.cluster_centers_, "cityblock")[np.arange(300), model.labels_]
-    assert model.inertia_ == pytest.approx(own.sum())
-    assert model.tree_.n_features == 64
-
-
 @pytest.mark.parametrize("method", MEDIAN_METHODS)
 def test_another_row_far_away_moves_medians_little(method):
     """Heavy tails are what medians are for: the tree stays in the bulk of the data."""
@@ -373,16 +335,3 @@ def test_the_objective_decides_who_is_nearest(method):
     for objective, cluster in (("kmeans", 0), ("kmedians", 1)):
         tree = built(method, X, X[:2], objective=objective)
         np.testing.assert_array_equal(tree.predict(X), [0, 1, cluster])
-
-
-def test_imm_keeps_its_bound():
-    """Theorem of Moshkovitz et al. (2020) for k-medians: 1 + depth times the reference."""
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        n, d, k = rng.integers(20, 100), rng.integers(1, 5), rng.integers(2, 9)
-        X = rng.standard_cauchy((n, d))
-        centers = X[rng.choice(n, k, replace=False)]
-        distances = cdist(X, centers, "cityblock")
-        tree = built(IMM, X, centers, objective="kmedians")
-        cost = distances[np.arange(n), tree.predict(X)].sum()
-        assert cost <= (1 + 2 * tree.max_depth) * distances.min(axis=1).sum()

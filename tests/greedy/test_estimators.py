@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from building import interrupt_after
 from conftest import rest_in_sweeps
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -18,6 +19,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import greedy.growth
 from greedy import (
     CART,
     CUBT,
@@ -38,6 +40,7 @@ from greedy import (
     RandomCuts,
     SpEx,
 )
+from greedy.baselines import kauri
 from tao_cluster import TAOClustering
 from tao_cluster.initial_trees import InitialTree
 from tao_cluster.measures import feature_usage, normalized_mutual_information
@@ -53,6 +56,7 @@ METHODS = {
     "ExKCenter": ExKCenter,
     "ExKCenter by halves": partial(ExKCenter, rest="halves"),
     "ExSingleLink": ExSingleLink,
+    "Kauri, many leaves": partial(Kauri, max_leaves=12),
 }
 QUICK = {"ExKMC"}
 
@@ -96,18 +100,6 @@ def test_scikit_learn_conventions_of_the_others(estimator, check):
 @pytest.mark.parametrize("check", OF_THE_SEARCH, ids=lambda check: check.__name__)
 def test_scikit_learn_conventions_that_depend_on_the_search(name, check):
     run(METHODS[name](), lambda estimator: check(type(estimator).__name__, estimator))
-
-
-@pytest.mark.sweep
-@parametrize_with_checks([METHODS[name]() for name in SHARED])
-def test_scikit_learn_conventions_of_the_rest(estimator, check):
-    run(estimator, check)
-
-
-@pytest.mark.sweep
-@parametrize_with_checks([SpEx(graph="knn", split="oblique")])
-def test_scikit_learn_conventions_of_a_variant(estimator, check):
-    run(estimator, check)
 
 
 def fitted(name, X, k=5, sample_weight=None, **options):
@@ -431,25 +423,29 @@ def test_they_are_initial_trees(name, digits):
     assert model.inertia_ < sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts)
 
 
-BY_NAME = {"imm": IMM, "exkmc": ExKMC, "exgreedy": ExGreedy, "exshallow": ExShallow}
+# ---------------------------------------------------------------- Ctrl-C
+
+IN_GROWTH = (greedy.growth, "_replace")
+INTERRUPTED = {
+    "ExKMC": (partial(ExKMC, max_leaves=60), IN_GROWTH, 12),
+    "SpEx": (SpEx, IN_GROWTH, 3),
+    "SpEx of neighbours": (partial(SpEx, graph="knn"), IN_GROWTH, 3),
+    "DIVCLUST": (DIVCLUST, IN_GROWTH, 3),
+    "Kauri": (partial(Kauri, max_leaves=30), (kauri, "side_sums"), 20),
+}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", rest_in_sweeps(BY_NAME, "exkmc"))
-def test_a_name_stands_for_the_estimator(name, digits, digits_reference):
-    options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
-    by_name = TAOClustering(10, init=name, **options).fit(digits)
-    as_object = TAOClustering(10, init=BY_NAME[name](), **options).fit(digits)
-    assert by_name.tree_ == as_object.tree_
-    axis_aligned = BY_NAME[name](10, reference=digits_reference).fit(digits)
-    assert by_name.cost_increase_ < axis_aligned.cost_increase_ / 2
-
-
-@pytest.mark.slow
-def test_initial_tree_with_an_embedding(digits):
-    low = PCA(4, random_state=0).fit_transform(digits)
-    model = TAOClustering(5, lambda_=0.1, init="imm", random_state=0)
-    assert model.fit(digits, embedding=low).tree_.n_features == 64
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_an_interrupted_growth_keeps_its_leaves(name, digits, digits_reference, monkeypatch):
+    method, *place = INTERRUPTED[name]
+    full, model = (method(10, reference=digits_reference) for _ in range(2))
+    full.fit(digits)
+    interrupt_after(monkeypatch, *place)
+    with pytest.warns(ConvergenceWarning, match=r"Interrupted: the tree has \d+ of at most"):
+        model.fit(digits)
+    assert 1 < model.tree_.n_leaves < full.tree_.n_leaves
+    assert model.history_ == full.history_[: model.n_iter_]
+    np.testing.assert_array_equal(model.predict(digits), model.labels_)
 
 
 # ---------------------------------------------------------------- measures of their trees

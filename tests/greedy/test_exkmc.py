@@ -1,12 +1,10 @@
 """ExKMC: the curve of one fit, leaves that no cut improves, and Ctrl-C."""
 
-import numpy as np
 import pytest
-from building import interrupt_after
 from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
-from greedy import IMM, ExKMC, exkmc
+from greedy import IMM, ExKMC
 
 
 @pytest.mark.slow
@@ -29,17 +27,6 @@ def test_one_fit_gives_the_whole_curve(digits, digits_reference):
             model.tree_at(leaves)
 
 
-@pytest.mark.parametrize("base", ["imm", "none"])
-def test_the_surrogate_never_rises(base, rng):
-    for k in (2, 7):
-        X = np.round(rng.normal(size=(300, 3)), 1)  # ties
-        model = ExKMC(k, max_leaves=60, base=base, random_state=0).fit(X)
-        surrogate = [record["surrogate"] for record in model.trace_]
-        assert np.all(np.diff(surrogate) <= 0)
-        assert model.trace_[-1]["surrogate"] >= model.free_inertia_ * (1 - 1e-9)
-        assert model.trace_[0]["leaves"] == (k if base == "imm" else 1)
-
-
 def test_midpoints_hold_along_the_curve(digits, digits_reference):
     model = ExKMC(10, max_leaves=30, reference=digits_reference).fit(digits)
     small = ExKMC(10, max_leaves=20, reference=digits_reference).fit(digits)
@@ -53,31 +40,11 @@ def test_midpoints_hold_along_the_curve(digits, digits_reference):
     assert values.tree_ != model.tree_
 
 
-def test_leaves_default_to_twice_the_clusters(digits, digits_reference):
-    assert ExKMC(10, reference=digits_reference).fit(digits).tree_.n_leaves == 20
-    with pytest.raises(ValueError, match="max_leaves=9 must be at least"):
-        ExKMC(10, max_leaves=9, reference=digits_reference).fit(digits)
-
-
 def test_leaves_that_no_cut_improves_stay():
     """Iris: 7 leaves have no row of another cluster."""
     model = ExKMC(3, max_leaves=12, random_state=0).fit(load_iris().data)
     assert (model.tree_.n_leaves, model.cost_increase_) == (7, 0.0)
     assert model.tree_at(12) == model.tree_
-
-
-def test_an_interrupted_expansion_keeps_its_leaves(digits, digits_reference, monkeypatch):
-    interrupt_after(monkeypatch, (exkmc, "best_surrogate_cut"), 25)
-    model = ExKMC(10, max_leaves=60, reference=digits_reference)
-    with pytest.warns(ConvergenceWarning, match=r"Interrupted: the tree has \d+ of at most 60"):
-        model.fit(digits)
-    monkeypatch.undo()
-    n_leaves = model.tree_.n_leaves
-    assert 10 < n_leaves < 60
-    assert (
-        model.tree_ == ExKMC(10, max_leaves=n_leaves, reference=digits_reference).fit(digits).tree_
-    )
-    assert model.trace_[-1]["leaves"] == n_leaves
 
 
 def test_there_are_no_trees_before_a_fit():

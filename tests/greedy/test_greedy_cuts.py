@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from building import built
 from conftest import rest_in_sweeps
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -250,78 +250,6 @@ def test_rows_on_their_centers():
 
 
 # ---------------------------------------------------------------- cuts of any kind
-
-
-def best_saving(distances, weight, X, rows):
-    """(saving, feature, threshold) of the first best cut of a leaf."""
-    cost = (weight[rows, None] * distances[rows]).sum(axis=0).min()
-    best = (0.0, None, None)
-    for feature in range(X.shape[1]):
-        for threshold in np.unique(X[rows, feature])[:-1]:
-            left = X[rows, feature] <= threshold
-            sides = [
-                (weight[r, None] * distances[r]).sum(axis=0) for r in (rows[left], rows[~left])
-            ]
-            saving = cost - sum(side.min() for side in sides)
-            if saving > best[0]:
-                best = (saving, feature, threshold)
-    return best
-
-
-def expand_plainly(X, centers, weight, leaves, number, max_leaves):
-    """Leaves (rows, label) of best-first expansion; the next node gets `number`."""
-    distances = squared(X, centers)
-    found = {i: best_saving(distances, weight, X, rows) for i, (rows, _) in leaves.items()}
-    while len(leaves) < max_leaves and max(found[i][0] for i in leaves) > 0:
-        node = max(leaves, key=lambda i: (found[i][0], -i))
-        _, feature, threshold = found[node]
-        rows, _ = leaves.pop(node)
-        left = X[rows, feature] <= threshold
-        for part in (rows[left], rows[~left]):
-            label = (weight[part, None] * distances[part]).sum(axis=0).argmin()
-            leaves[number] = (part, label)
-            found[number] = best_saving(distances, weight, X, part)
-            number += 1
-    return leaves
-
-
-@pytest.mark.slow
-@settings(**SMALL)
-@given(problems(), st.integers(0, 5), st.sampled_from(["imm", "none"]))
-def test_exkmc_makes_the_best_expansions(problem, extra, base):
-    X, centers, weight = problem
-    centers = np.round(centers)  # so that sums are exact and equal savings are equal
-    k = len(centers)
-    tree = build_exkmc(
-        X,
-        centers,
-        max_leaves=k + extra,
-        base=base,
-        sample_weight=weight,
-        midpoints=False,
-        ties="first",
-    )
-    if base == "imm":
-        start = build_imm(X, centers, sample_weight=weight, midpoints=False, ties="first")
-        leaf, n_nodes = start.apply(X), start.n_nodes
-        leaves = {i: (np.flatnonzero(leaf == i), start.leaf_label[i]) for i in np.unique(leaf)}
-        n_empty = start.n_leaves - len(leaves)
-    else:
-        label = (weight[:, None] * squared(X, centers)).sum(axis=0).argmin()
-        leaves, n_nodes, n_empty = {0: (np.arange(len(X)), label)}, 1, 0
-    expected = expand_plainly(X, centers, weight, leaves, n_nodes, k + extra - n_empty)
-    # Where no cut saves, though rows of a leaf have other nearest centres, the purest one is next.
-    distances = squared(X, centers)
-    is_served = all(
-        np.all(distances[rows, label] == distances[rows].min(axis=1))
-        for rows, label in expected.values()
-    )
-    assume(is_served or len(expected) + n_empty == k + extra)
-    assert tree.n_leaves == len(expected) + n_empty
-    leaf_of_row = tree.apply(X)
-    for node, (rows, label) in expected.items():
-        assert set(leaf_of_row[rows]) == {node}
-        assert tree.leaf_label[node] == label
 
 
 # Of many features, the bounds take labels together.

@@ -86,6 +86,9 @@ def test_purest_cuts_are_exact(form, seed, n, d, k):
         for node in tree.decision_nodes
     }
     assert found == plain_cuts(X, weight, distances, max_leaves)
+    for leaf in tree.leaves:
+        costs = weight[reached[:, leaf]] @ distances[reached[:, leaf]]
+        assert tree.leaf_label[leaf] == costs.argmin()
 
 
 def test_a_cut_that_saves_nothing_makes_way_for_cuts_that_do():

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import make_moons
-from sklearn.exceptions import ConvergenceWarning
 
-from greedy import SpEx, spex
+from greedy import SpEx
 
 KINDS = [{"graph": "clique"}, {"graph": "unit-clique"}, {"graph": "knn", "n_neighbors": 3}]
 
@@ -124,20 +123,6 @@ def test_neighbors_are_cut_best(seed):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["graph"])
-def test_one_tree_for_all_forms_of_the_data(kind, digits, digits_reference):
-    X, centers = digits[:600], digits_reference.cluster_centers_
-    tree = built(SpEx, X, centers, max_leaves=14, **kind)
-    # k-nearest neighbours of CSR rows, or of float32, may break ties in another way.
-    if kind["graph"] != "knn":
-        for form in (sp.csr_matrix(X), X.astype(np.float32), np.asfortranarray(X)):
-            assert built(SpEx, form, centers, max_leaves=14, **kind) == tree
-    assert built(SpEx, X, centers, max_leaves=14, n_jobs=3, **kind) == tree
-    assert built(SpEx, X, centers, max_leaves=14, sample_weight=np.full(600, 0.3), **kind) == tree
-    order = np.random.default_rng(0).permutation(600)
-    assert built(SpEx, X[order], centers, max_leaves=14, **kind) == tree
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["graph"])
 def test_weights_are_repeated_rows(kind, digits, digits_reference):
     rng, centers = np.random.default_rng(0), digits_reference.cluster_centers_
     X, weight = digits[:500], rng.integers(0, 3, 500)
@@ -226,42 +211,6 @@ def test_neighbors_need_no_clustering():
     assert max(agreement, 1 - agreement) > 0.95
     reference = np.mean(model.free_labels_ == labels)
     assert max(reference, 1 - reference) < 0.9
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["graph"])
-@pytest.mark.parametrize(
-    ("X", "k"),
-    [([[1.0, 2.0]], 1), ([[1.0, 2.0]] * 5, 3), ([[0.0, 7.0], [1.0, 7.0], [4.0, 7.0]], 1)],
-)
-def test_little_to_cut(kind, X, k):
-    for form in (np.array(X), sp.csr_matrix(X)):
-        tree = built(SpEx, form, np.array(X)[[0] * k], **kind)
-        assert tree.n_leaves == 1
-
-
-@pytest.mark.parametrize("graph", ["clique", "knn"])
-def test_an_interrupted_growth_keeps_its_leaves(graph, blobs, monkeypatch):
-    function, calls = spex.CutConductance.split, []
-
-    def interrupted(*arguments):
-        calls.append(1)
-        if len(calls) > 2:
-            raise KeyboardInterrupt
-        return function(*arguments)
-
-    monkeypatch.setattr(spex.CutConductance, "split", interrupted)
-    model = SpEx(4, graph=graph, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="Interrupted: the tree has 3 of at most 4"):
-        model.fit(blobs)
-    monkeypatch.undo()
-    assert model.tree_ == SpEx(4, graph=graph, max_leaves=3, random_state=0).fit(blobs).tree_
-
-
-def test_bad_parameters():
-    with pytest.raises(ValueError, match="graph"):
-        SpEx(graph="star").fit([[0.0], [1.0]])
-    with pytest.raises(ValueError, match="split"):
-        SpEx(split="curved").fit([[0.0], [1.0]])
 
 
 def test_settings_that_are_not_used_raise():

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from greedy import Kauri, kauri
+from greedy import Kauri
 
 
 def cost(X, weight, labels):
@@ -102,32 +101,6 @@ def test_it_is_as_good_as_the_peer(digits, digits_reference):
             assert model.cost_increase_ <= peer + 0.005
 
 
-@pytest.mark.slow
-def test_one_tree_for_all_forms_of_the_data(digits, digits_reference):
-    centers = digits_reference.cluster_centers_
-    tree = built(Kauri, digits, centers, max_leaves=16)
-    for form in (sp.csr_matrix(digits), digits.astype(np.float32), np.asfortranarray(digits)):
-        assert built(Kauri, form, centers, max_leaves=16) == tree
-    assert built(Kauri, digits, centers, max_leaves=16, n_jobs=3) == tree
-    order = np.random.default_rng(0).permutation(len(digits))
-    assert built(Kauri, digits[order], centers, max_leaves=16) == tree
-    assert built(Kauri, digits, centers, max_leaves=16, embedding=digits) == tree
-
-
-@pytest.mark.slow
-def test_weights_are_repeated_rows(digits, digits_reference):
-    rng, centers = np.random.default_rng(0), digits_reference.cluster_centers_
-    weight = rng.integers(0, 3, len(digits))
-    for X in (digits, sp.csr_matrix(digits)):
-        weighted = built(Kauri, X, centers, max_leaves=16, sample_weight=weight)
-        repeated = built(
-            Kauri, X[np.repeat(np.arange(len(weight)), weight)], centers, max_leaves=16
-        )
-        assert weighted == repeated
-    fractions = built(Kauri, digits, centers, max_leaves=16, sample_weight=weight / 7)
-    assert fractions == built(Kauri, digits, centers, max_leaves=16, sample_weight=weight)
-
-
 def test_ties_go_to_the_lowest_feature_and_threshold(rng):
     X = rng.integers(0, 5, (60, 2)).astype(float)
     copies = np.hstack([X, -X, X])
@@ -179,46 +152,9 @@ def test_heavy_tails_and_units(rng):
     np.testing.assert_array_equal(scaled.predict(X * 2.0**-20), tree.predict(X))
 
 
-@pytest.mark.parametrize(
-    ("X", "k"),
-    [
-        ([[1.0, 2.0]], 1),
-        ([[1.0, 2.0]] * 5, 3),
-        ([[0.0, 7.0], [1.0, 7.0], [4.0, 7.0]], 1),
-    ],
-)
-def test_nothing_to_cut(X, k):
-    for form in (np.array(X), sp.csr_matrix(X)):
-        assert built(Kauri, form, np.array(X)[[0] * k], max_leaves=9).n_leaves == 1
-
-
 def test_clusters_have_the_numbers_of_the_free_ones(blobs):
     reference = KMeans(4, n_init=10, random_state=0).fit(blobs)
     model = Kauri(4, reference=reference).fit(blobs)
     np.testing.assert_array_equal(model.labels_, reference.labels_)
     assert model.cost_increase_ == 0.0
     assert model.tree_.n_leaves == 4
-
-
-def test_an_interrupted_growth_keeps_its_leaves(digits, digits_reference, monkeypatch):
-    function, calls = kauri.side_sums, []
-
-    def interrupted(*arguments):
-        calls.append(1)
-        if len(calls) > 20:  # the root, and then the halves of one cut after another
-            raise KeyboardInterrupt
-        return function(*arguments)
-
-    monkeypatch.setattr(kauri, "side_sums", interrupted)
-    model = Kauri(10, max_leaves=40, reference=digits_reference)
-    with pytest.warns(ConvergenceWarning, match="Interrupted: the tree has 10 of at most 40"):
-        model.fit(digits)
-    monkeypatch.undo()
-    assert model.tree_ == Kauri(10, max_leaves=10, reference=digits_reference).fit(digits).tree_
-
-
-def test_bad_parameters():
-    with pytest.raises(ValueError, match="max_leaves"):
-        built(Kauri, [[0.0], [1.0]], [[0.0]], max_leaves=0)
-    with pytest.raises(ValueError, match="max_leaves"):
-        Kauri(max_leaves=2.5).fit([[0.0], [1.0]])

@@ -10,13 +10,12 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils._param_validation import Interval
 
 from tao_cluster._utils.threads import check_interrupted
-from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_arrays
 
-from .base import POSITIVE, CostTree
-from .builder_input import BuilderInput
-from .growth import Cut, grow
-from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
+from ..base import POSITIVE, CostTree
+from ..builder_input import BuilderInput
+from ..growth import Cut, RowRule, grown
+from .leaf_clusters import deviance, matched_labels, merge_closest, pruned_growth
 from .sorted_columns import SortedColumns, side_sums
 
 _ROUNDED = 2.0**40  # savings are rounded to multiples of (deviance of the node) / _ROUNDED
@@ -100,17 +99,14 @@ class CUBT(CostTree):
     def _grow(self, points, random_state):
         n_clusters = len(points.centers)
         rule = CutDeviance.from_shares(points, self.min_size, self.min_dev)
-        root = DevianceLeaf.from_rows(points, points.rows)
-        growth = Growth()
-        leaves = {growth.add(): root}
-        grow(growth, leaves, rule, 1 if n_clusters == 1 else None)
+        growth, leaves = grown(rule, rule.leaf(points.rows), 1 if n_clusters == 1 else None)
         rows_of = {node: leaf.rows for node, leaf in leaves.items()}
         max_leaves = 2 * n_clusters if self.max_leaves is None else self.max_leaves
-        rows_of = _pruned(points, growth, rows_of, max_leaves, self.min_dist, self.quantile)
-        nodes = sorted(rows_of)
-        group, _ = merge_closest([deviance(points, rows_of[node]) for node in nodes], n_clusters)
-        label = matched_leaf_labels(points, rows_of, dict(zip(nodes, group, strict=True)))
-        return pruned_growth(growth, set(nodes), label, points.n_features)
+        found = _pruned(points, growth, rows_of, max_leaves, self.min_dist, self.quantile)
+        rows_of = dict(sorted(found.items()))
+        group, _ = merge_closest([deviance(points, rows) for rows in rows_of.values()], n_clusters)
+        label = matched_labels(points, rows_of, group)
+        return pruned_growth(growth, label, points.n_features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +119,9 @@ class DevianceLeaf:
     deviance: float
     label: int = 0
 
-    @classmethod
-    def from_rows(cls, points, rows):
-        """Return a leaf that contains the given rows."""
-        return cls(rows, *deviance(points, rows))
-
 
 @dataclass(frozen=True, eq=False)
-class CutDeviance:
+class CutDeviance(RowRule):
     """Rule of growth: cut the leaf whose best cut reduces the deviance most.
 
     Parameters
@@ -152,6 +143,10 @@ class CutDeviance:
         _, _, total = deviance(points, points.rows)
         return cls(points, min_size / points.weight_unit, min_dev * total)
 
+    def leaf(self, rows):
+        """Return a leaf that contains the given rows."""
+        return DevianceLeaf(rows, *deviance(self.points, rows))
+
     def upper_bound(self, leaf):
         """Return the deviance of the leaf, or 0 if its weight is below `min_size`."""
         return leaf.deviance if leaf.weight >= self.min_size else 0.0
@@ -163,21 +158,15 @@ class CutDeviance:
         order = SortedColumns.from_rows(self.points, leaf.rows)
         squared, inside = self._side_sums(leaf, order)
         outside = leaf.weight - inside
-        is_cut = ~np.isnan(order.thresholds) & (inside > 0) & (outside > 0)
-        squared, inside, outside = squared[is_cut], inside[is_cut], outside[is_cut]
-        if len(squared) == 0:
-            return None
-        share = squared * (1.0 / inside + 1.0 / outside) / leaf.deviance
+        share = np.where(np.minimum(inside, outside) > 0, squared, -np.inf) / leaf.deviance
+        with np.errstate(divide="ignore"):
+            share = share * (1.0 / inside + 1.0 / outside)
         # Rounding makes equally good cuts equal. The lowest feature and threshold then win.
-        saved = np.rint(share * _ROUNDED)
-        gain = float(saved.max() / _ROUNDED * leaf.deviance)
-        if not gain > 0 or gain < self.least:
+        found = order.best_cut(np.rint(share * _ROUNDED))
+        if found is None:
             return None
-        features = np.repeat(np.arange(self.points.n_features), np.diff(order.start))[is_cut]
-        is_best = saved == saved.max()
-        cuts = zip(features[is_best].tolist(), order.thresholds[is_cut][is_best], strict=True)
-        feature, threshold = min(cuts)
-        return Cut(feature, float(threshold), gain)
+        gain = found[0] / _ROUNDED * leaf.deviance
+        return Cut(*found[1:], gain) if gain > 0 and gain >= self.least else None
 
     def _side_sums(self, leaf, order):
         """Return ||D||^2 and the weight of the rows that have moved, for each entry of `order`.
@@ -201,13 +190,6 @@ class CutDeviance:
             product = order.cumulated(points.weight * (X @ mean))
             norms += inside * (inside * (mean @ mean) - 2.0 * product)
         return np.maximum(norms, 0.0), inside
-
-    def split(self, leaf, cut):
-        """Return the two leaves into which a cut divides a leaf."""
-        goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
-        return tuple(
-            DevianceLeaf.from_rows(self.points, leaf.rows[side]) for side in (goes_left, ~goes_left)
-        )
 
 
 def _pruned(points, growth, rows_of, max_leaves, min_dist, quantile):

@@ -1,30 +1,29 @@
 """SpEx: trees whose leaves have small conductance in a graph of the rows."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tao_cluster._utils.jit import chosen_by, jit
 from tao_cluster._utils.matrices import rows_of
 from tao_cluster.problem.repeats import distinct_rows
 from tao_cluster.problem.scaling import Scaling
 from tao_cluster.solvers import Newton, NodeProblem
 from tao_cluster.tree import Split
-from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays, project
 
-from .base import POSITIVE, GreedyTree
-from .builder_input import BuilderInput
-from .growth import Cut, grow, keep_interrupted
-from .leaf_clusters import match_labels
-from .sorted_columns import SortedColumns, first_within
+from ..base import POSITIVE, GreedyTree
+from ..builder_input import BuilderInput
+from ..growth import Cut, RowRule, grown
+from .leaf_clusters import matched_labels, merged_groups
+from .sorted_columns import SortedColumns, per_unit
 
 # Maximum number of refits of an oblique test. Before each refit, every row is assigned to the
 # side to which most of its edges in the neighbour graph lead.
@@ -150,34 +149,24 @@ class SpEx(GreedyTree):
         else:
             graph = NeighborGraph.from_input(points, self.n_neighbors)
         tests = hyperplanes(points.X) if self.split == "oblique" else None
-        rule, growth = CutConductance(points, graph, tests, self.price), Growth()
-        leaves = {growth.add(): rule.root()}
+        rule = CutConductance(points, graph, tests, self.price)
         max_leaves = len(points.centers) if self.max_leaves is None else self.max_leaves
-        try:
-            grow(growth, leaves, rule, max_leaves)
-        except KeyboardInterrupt:
-            keep_interrupted(points, growth, max_leaves)
-        nodes = sorted(leaves)
-        rows = [leaves[node].rows for node in nodes]
-        labels = _majority(points, rows) if is_clique else _joined(points, graph, rows)
-        for node, label in zip(nodes, labels, strict=True):
-            growth.label[node] = int(label)
+        growth, leaves = grown(rule, rule.root(), max_leaves, is_kept=True)
+        rows_of = {node: leaves[node].rows for node in sorted(leaves)}
+        if is_clique:
+            label = _majority(points, rows_of)
+        else:
+            group = joined(graph, list(rows_of.values()), len(points.centers))
+            label = matched_labels(points, rows_of, group, graph.weight)
+        for node in rows_of:
+            growth.label[node] = int(label[node])
         return growth
 
 
-def _majority(points, leaves):
+def _majority(points, rows_of):
     """Return the label with the largest weight in each leaf; ties go to the lowest label."""
-    k = len(points.centers)
-    return [np.bincount(points.labels[rows], points.weight[rows], k).argmax() for rows in leaves]
-
-
-def _joined(points, graph, leaves):
-    """Join leaves to clusters, numbered as the free clusters with which they agree best."""
-    k = len(points.centers)
-    cluster = joined(graph, leaves, k)
-    rows = np.concatenate(leaves)
-    labels = np.repeat(cluster, [len(some) for some in leaves])
-    return match_labels(labels, points.labels[rows], k, graph.weight[rows])[cluster]
+    labels, weight, k = points.labels, points.weight, len(points.centers)
+    return {n: np.bincount(labels[r], weight[r], k).argmax() for n, r in rows_of.items()}
 
 
 def joined(graph, leaves, n_clusters):
@@ -202,24 +191,18 @@ def joined(graph, leaves, n_clusters):
     )
     edges = (member @ graph.adjacency @ member.T).toarray()
     volume = member @ graph.degree
-    cluster, alive = np.arange(len(leaves)), list(range(len(leaves)))
-    while len(alive) > n_clusters:
-        some = np.array(alive)
-        inner, size = edges[np.ix_(some, some)], volume[some]
-        own = np.divide(np.diag(inner), size, out=np.zeros(len(some)), where=size > 0)
-        union = np.diag(inner)[:, None] + np.diag(inner) + 2 * inner
-        both = size[:, None] + size
-        kept = np.divide(union, both, out=np.zeros_like(union), where=both > 0)
-        saved = np.round(kept - own[:, None] - own, 10)
-        saved[np.tril_indices(len(some))] = -np.inf
-        i, j = np.unravel_index(saved.argmax(), saved.shape)
-        a, b = some[i], some[j]
-        cluster[cluster == b] = a
+
+    def losses(a):
+        inner, own = np.diag(edges), per_unit(np.diag(edges), volume)
+        kept = per_unit(inner[a] + inner + 2 * edges[a], volume[a] + volume)
+        return np.round(own[a] + own - kept, 10)
+
+    def merge(a, b):
         edges[a] += edges[b]
         edges[:, a] += edges[:, b]
         volume[a] += volume[b]
-        alive.remove(b)
-    return np.unique(cluster, return_inverse=True)[1]
+
+    return merged_groups(len(leaves), n_clusters, losses, merge, first_is_low=True)
 
 
 @dataclass(frozen=True)
@@ -234,37 +217,22 @@ class SplitCut(Cut):
         return self.test
 
 
-class GraphNode(NamedTuple):
-    """Input of :func:`conductance_cuts`: a node and a graph over the rows of X.
-
-    A denotes the weighted adjacency matrix of the graph, of shape (n, n). `graph` has one of two
-    forms. (indptr, indices, data) is A as a sparse matrix. (label, scale) stands for a graph in
-    which all rows with the same label c are connected: A[i, j] = weight[i] weight[j] scale[c] for
-    two rows i, j of label c, including i = j, and 0 for rows of different labels.
-    """
-
-    order: SortedColumns
-    graph: tuple
-    weight: np.ndarray  # (n,) float64, weight of each row
-    degree: np.ndarray  # (n,) float64, row sums of A
-    # If `graph` is (label, scale): float64 of shape (k,), weight of the node's rows per label.
-    # If `graph` is sparse: int8 of shape (n,), 1 for the rows in the node and 0 for other rows.
-    inside: np.ndarray
-    inner: float  # sum of A[i, j] over all rows i, j in the node
-    volume: float  # sum of the degrees of the rows in the node
-
-
 @dataclass(frozen=True, eq=False)
 class SpexLeaf:
-    """Rows of a leaf, and their GraphNode, the input of the kernel `conductance_cuts`."""
+    """Rows of a leaf, with the sums of their edges.
+
+    A denotes the weighted adjacency matrix of the graph, of shape (n, n).
+    """
 
     rows: np.ndarray
-    node: GraphNode
+    order: SortedColumns
+    inner: float  # sum of A[i, j] over all rows i, j of the leaf
+    volume: float  # sum of the degrees (row sums of A) of the rows
     label: int = 0  # unused; SpEx._grow sets the labels of the tree
 
 
 @dataclass(frozen=True, eq=False)
-class CutConductance:
+class CutConductance(RowRule):
     """Rule of growth: split where the sum of the conductances of the leaves rises least.
 
     The conductance of a leaf S is cut(S) / vol(S) in the whole graph (Argov & Wagner 2025,
@@ -296,24 +264,32 @@ class CutConductance:
         return self._leaf(rows, SortedColumns.from_rows(self.points, np.sort(rows)))
 
     def _leaf(self, rows, order):
-        return SpexLeaf(rows, self.graph.node(order, rows))
+        volume = float(self.graph.degree[rows].sum())
+        return SpexLeaf(rows, order, self.graph.inner(rows), volume)
 
     def upper_bound(self, leaf):
         """Return an upper bound of the gain of the best cut: inf if the leaf can be cut, else 0."""
-        return np.inf if self.graph.can_be_cut(leaf.node) else 0.0
+        return np.inf if self.graph.can_be_cut(leaf.rows) else 0.0
 
     def search(self, leaf):
         """Return the cut with the least sum of conductances; None if all rows are equal."""
-        node, d = leaf.node, self.points.n_features
-        kept, threshold = np.empty(d), np.empty(d)
-        self.points.over_features(
-            lambda lo, hi: conductance_cuts(node, TIE, lo, hi, kept, threshold)
-        )
-        feature = first_within(kept, TIE)
-        if feature is None:
+        cut = self._best(leaf, leaf.order)
+        return cut if cut is None or self.hyperplanes is None else self._oblique(leaf, cut)
+
+    def _best(self, leaf, order):
+        """Return the cut between the entries of `order` with the least sum of conductances.
+
+        The conductance of a side is 1 - inner / volume. The gain is minus the increase of the sum
+        of conductances, rounded to make ties exact. The result is None if there is no cut.
+        """
+        inner, lost = self.graph.inner_sums(order, leaf.rows)
+        volume = order.cumulated(self.graph.degree)
+        kept = per_unit(inner, volume) + per_unit(leaf.inner - lost, leaf.volume - volume)
+        found = order.best_cut(kept, TIE)
+        if found is None:
             return None
-        cut = Cut(feature, float(threshold[feature]), _rise(node, kept[feature]))
-        return cut if self.hyperplanes is None else self._oblique(leaf, cut)
+        before = 1 + (leaf.inner / leaf.volume if leaf.volume > 0 else 0.0)
+        return Cut(*found[1:], round(found[0] - before, 10))
 
     def _oblique(self, leaf, cut):
         """Return the best of a cut and of the hyperplanes that start from it.
@@ -349,23 +325,16 @@ class CutConductance:
         if len(test.indices) < 2:
             return None  # the search over single features has found the best cut of this kind
         values = project(self.view, leaf.rows, test.indices, test.weights)
-        at = np.argsort(values, kind="stable")
-        rows, n = leaf.rows[at].astype(np.int32), len(at)
-        ends = np.array([0, n])
-        terms = (rows, values[at], ends, ends[1:], np.zeros(1), n)
-        order = SortedColumns.from_entries(*terms, *self._limits(leaf.rows, values))
-        kept, threshold = np.empty(1), np.empty(1)
-        conductance_cuts(leaf.node._replace(order=order), TIE, 0, 1, kept, threshold)
-        if kept[0] == -np.inf:
+        at, size = np.argsort(values, kind="stable"), self.points.leaf_size
+        limits = (-np.inf, np.inf) if size is None else size.thresholds(values, leaf.rows)
+        ends = np.array([0, len(at)])
+        terms = (leaf.rows[at].astype(np.int32), values[at], ends, ends[1:], np.zeros(1), len(at))
+        order = SortedColumns.from_entries(*terms, *np.array(limits, np.float64)[:, None])
+        cut = self._best(leaf, order)
+        if cut is None:
             return None
-        split = Split(test.indices, test.weights, float(threshold[0]))
-        return SplitCut(-1, split.threshold, _rise(leaf.node, kept[0]), split)
-
-    def _limits(self, rows, values):
-        """Return the range of thresholds of a test that leave enough rows, as two arrays (1,)."""
-        size = self.points.leaf_size
-        limits = (-np.inf, np.inf) if size is None else size.thresholds(values, rows)
-        return tuple(np.array([limit], np.float64) for limit in limits)
+        split = Split(test.indices, test.weights, cut.threshold)
+        return SplitCut(-1, cut.threshold, cut.gain, split)
 
     def _goes_left(self, rows, split):
         return project(self.view, rows, split.indices, split.weights) <= split.threshold
@@ -374,17 +343,7 @@ class CutConductance:
         """Return the two leaves into which a cut divides the rows of a leaf."""
         goes_left = self._goes_left(leaf.rows, cut.split)
         halves = (leaf.rows[goes_left], leaf.rows[~goes_left])
-        order = leaf.node.order
-        return tuple(self._leaf(rows, order.part(self.points, rows)) for rows in halves)
-
-
-def _rise(node, kept):
-    """Return minus the increase of the sum of conductances by a cut, rounded to make ties exact.
-
-    `kept` is the sum, over both halves, of 1 minus the conductance.
-    """
-    own = node.inner / node.volume if node.volume > 0 else 0.0
-    return round(float(kept - 1 - own), 10)
+        return tuple(self._leaf(rows, leaf.order.part(self.points, rows)) for rows in halves)
 
 
 def hyperplanes(X):
@@ -447,22 +406,39 @@ class CliqueGraph:
         scale = 1 / np.where(scales_by_weight & (mass > 0), mass, mass.max())
         return cls(rows, weight, labels, scale, weight * (mass * scale)[labels])
 
-    def node(self, order, rows):
-        """Return a `GraphNode` with the given rows, the input of the compiled functions."""
+    def inner(self, rows):
+        """Return the sum of the weights of the edges between some rows."""
         inside = np.bincount(self.labels[rows], self.weight[rows], len(self.scale))
-        return GraphNode(
-            order=order,
-            graph=(self.labels, self.scale),
-            weight=self.weight,
-            degree=self.degree,
-            inside=inside,
-            inner=float((inside * self.scale) @ inside),
-            volume=float(self.degree[rows].sum()),
-        )
+        return float((inside * self.scale) @ inside)
 
-    def can_be_cut(self, node):
-        """Return whether a node has rows of several clusters."""
-        return np.count_nonzero(node.inside) > 1
+    def inner_sums(self, order, rows):
+        """Return what each entry of the sorted columns of a node changes, summed up to the entry.
+
+        Returns
+        -------
+        inner : float64 array, one element per entry
+            Sum of A[i, j] over all rows i, j that have moved.
+        lost : float64 array
+            By how much the sum over the other rows has fallen.
+        """
+        label, weight, k = self.labels[order.rows], self.weight[order.rows], len(self.scale)
+        inside = np.bincount(self.labels[rows], self.weight[rows], k)
+        # The weight of the rows of the same label that have moved before, by sums in the order of
+        # parts and labels.
+        group = np.repeat(np.arange(len(order.ends) - 1), np.diff(order.ends)) * k + label
+        group = group.astype(np.min_scalar_type(len(order.ends) * k))  # short ones sort faster
+        at = np.argsort(group, kind="stable")
+        sums = np.cumsum(weight[at]) - weight[at]
+        is_first = np.diff(group[at], prepend=-1) != 0
+        before = np.empty(len(at))
+        before[at] = sums - sums[is_first][np.cumsum(is_first) - 1]
+        share = weight * self.scale[label]
+        changes = share * (2 * before + weight), share * (2 * (inside[label] - before) - weight)
+        return tuple(order.summed(change) for change in changes)
+
+    def can_be_cut(self, rows):
+        """Return whether some rows belong to several clusters."""
+        return len(np.unique(self.labels[rows])) > 1
 
     def pull(self, rows, goes_right):
         """Return the side to which most edges of each row of a node lead.
@@ -534,24 +510,27 @@ class NeighborGraph:
         adjacency.data = heft[adjacency.indices] * np.repeat(heft, np.diff(adjacency.indptr))
         return cls(rows, heft, adjacency, np.asarray(adjacency.sum(axis=1)).ravel())
 
-    def node(self, order, rows):
-        """Return a `GraphNode` with the given rows, the input of the compiled functions."""
-        inside = np.zeros(len(self.weight), np.int8)
-        inside[rows] = 1
-        A = self.adjacency
-        return GraphNode(
-            order=order,
-            graph=(A.indptr, A.indices, A.data),
-            weight=self.weight,
-            degree=self.degree,
-            inside=inside,
-            inner=float((A[rows] @ inside.astype(np.float64)).sum()),
-            volume=float(self.degree[rows].sum()),
-        )
+    def inner(self, rows):
+        """Return the sum of the weights of the edges between some rows."""
+        return float(self.adjacency[rows][:, rows].sum())
 
-    def can_be_cut(self, node):
+    def inner_sums(self, order, rows):
+        """See :meth:`CliqueGraph.inner_sums`."""
+        edges = self.adjacency[rows][:, rows].tocoo()
+        a, b, place = rows[edges.row], rows[edges.col], np.empty(len(self.weight), np.int64)
+        inner, lost = np.empty((2, len(order.rows)))
+        for begin, end in itertools.pairwise(order.ends.tolist()):
+            n = end - begin
+            place[rows] = n
+            place[order.rows[begin:end]] = np.arange(n)
+            for out, last in ((inner, np.maximum), (lost, np.minimum)):
+                sums = np.bincount(last(place[a], place[b]), edges.data, n + 1)
+                np.cumsum(sums[:n], out=out[begin:end])
+        return inner, lost
+
+    def can_be_cut(self, rows):
         """Return True: every node may be cut."""
-        del node
+        del rows
         return True
 
     def pull(self, rows, goes_right):
@@ -578,93 +557,3 @@ def _neighbors(space, n_neighbors):
     if n_neighbors < 1:
         return sp.csr_matrix((space.shape[0], space.shape[0]))
     return NearestNeighbors(n_neighbors=n_neighbors).fit(space).kneighbors_graph()
-
-
-# ---------------------------------------------------------------- the search for a cut
-
-
-@jit
-def conductance_cuts(node, tolerance, lo, hi, kept, threshold):
-    """Find the cut of each of the features lo..hi-1 with the least sum of conductances.
-
-    The conductance of a side is 1 - inner / volume. `inner` is the sum of the adjacency matrix over
-    pairs of rows in the side, and `volume` the sum of the degrees of its rows in the whole graph.
-    The kernel maximizes the sum of inner / volume over both sides, which is 2 minus the sum of the
-    two conductances.
-
-    Parameters
-    ----------
-    node : GraphNode
-    tolerance : float
-        If the sums of two cuts of a feature differ by less than this, the lower threshold wins.
-    lo, hi : int
-    kept, threshold : float64 arrays of shape (d,)
-        Output: the largest sum of inner / volume of each feature (-inf if the feature has no cut),
-        and the threshold of this cut.
-    """
-    order, moved = node.order, np.zeros_like(node.inside)
-    for f in range(lo, hi):
-        kept[f], threshold[f] = -np.inf, np.inf
-        parts = (order.start[f], order.middle[f], order.start[f + 1])
-        for p in range(2):
-            inner, volume, other_inner = 0.0, 0.0, node.inner
-            for e in range(parts[p], parts[p + 1]):
-                row = order.rows[e]
-                to_moved, to_rest, loop = _move(node.graph, node.weight, row, node.inside, moved)
-                inner += 2.0 * to_moved + loop
-                other_inner -= 2.0 * to_rest + loop
-                volume += node.degree[row]
-                candidate = order.thresholds[e]
-                if np.isnan(candidate):
-                    continue
-                other_volume = node.volume - volume
-                found = inner / volume if volume > 0.0 else 0.0
-                found += other_inner / other_volume if other_volume > 0.0 else 0.0
-                is_lower = candidate < threshold[f] and found > kept[f] - tolerance
-                if found > kept[f] + tolerance or is_lower:
-                    kept[f], threshold[f] = found, candidate
-            _reset(node.graph, order.rows[parts[p] : parts[p + 1]], moved)
-
-
-def _is_clique(graph):
-    return len(graph) == 2
-
-
-def _move_clique(graph, weight, row, inside, moved):
-    label, scale = graph
-    own, w = label[row], weight[row]
-    share = w * scale[own]
-    to_moved, to_rest = share * moved[own], share * (inside[own] - moved[own] - w)
-    moved[own] += w
-    return to_moved, to_rest, share * w
-
-
-def _move_sparse(graph, weight, row, inside, moved):
-    indptr, indices, data = graph
-    to_moved = to_rest = 0.0
-    for s in range(indptr[row], indptr[row + 1]):
-        other, edge = indices[s], data[s]
-        if moved[other]:
-            to_moved += edge
-        elif inside[other] and other != row:
-            to_rest += edge
-    moved[row] = 1
-    return to_moved, to_rest, 0.0
-
-
-# Mark a row as moved. Return the weight of its edges to rows of the node that moved before, to the
-# other rows of the node, and to itself (0 in a sparse graph, which has no edges of this kind).
-_move = chosen_by(_is_clique, _move_clique, _move_sparse)
-
-
-def _reset_clique(graph, rows, moved):
-    moved[:] = 0
-
-
-def _reset_sparse(graph, rows, moved):
-    for row in rows:
-        moved[row] = 0
-
-
-# Mark all rows (or, in a sparse graph, the given rows) as not moved.
-_reset = chosen_by(_is_clique, _reset_clique, _reset_sparse)

@@ -11,24 +11,23 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from tao_cluster._utils.jit import jit
 from tao_cluster._utils.matrices import check_sizes, ranges
 from tao_cluster.base import TreeClustering
 from tao_cluster.objectives import KMeans
 from tao_cluster.problem.problem import Result
-from tao_cluster.reference import fit_reference
+from tao_cluster.reference import fit_reference, match_labels, relabeled
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import grow_breadth_first
 from tao_cluster.tree.leaf_size import with_leaf_size
 from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays
 
-from .base import CONSTRAINTS, Method
-from .leaf_clusters import match_labels, relabeled
+from ..base import CONSTRAINTS, Method
 
 _PARAMETERS = ("weights_", "means_", "covariances_")
 
 _GRID = 32  # thresholds between two means that are tried before the best one is refined
+_erfc = np.vectorize(math.erfc, otypes=[float])  # scipy.special.erfc rounds differently
 _STEPS = 60  # steps of the refinement; each one shrinks an interval by at least a third
 
 
@@ -319,107 +318,79 @@ def best_separating_cut(weights, means, stds, is_ratio):
     if c < 2:
         return -1, np.inf, 0.0
     order = np.argsort(means, axis=0, kind="stable")
-    means, stds = (
-        np.ascontiguousarray(np.take_along_axis(columns, order, axis=0).T)
-        for columns in (means, stds)
-    )
-    weights = np.ascontiguousarray(weights[order.T])
-    bound = _bounds(weights, means, stds, is_ratio)
+    means, stds = (np.take_along_axis(columns, order, axis=0).T for columns in (means, stds))
+    weights, n_left = weights[order.T], np.arange(1, c)[:, None]
+    bound = np.full((len(means), c - 1), np.inf)
+    for f, (*terms, mean) in enumerate(zip(weights, stds, means, strict=True)):
+        values = _values(mean[:-1, None], mean[1:, None], n_left, *terms, mean, is_ratio)
+        bound[f] = np.where(mean[:-1] < mean[1:], values, np.inf)
     best, at, threshold = np.inf, -1, np.inf
     for gap in np.argsort(bound, axis=None, kind="stable").tolist():
         f, i = divmod(gap, c - 1)
         slack = TIE * abs(best) if best < np.inf else 0.0
         if bound[f, i] == np.inf or bound[f, i] > best + slack:
             break
-        low, high = means[f, i], means[f, i + 1]
-        candidates = _candidates(low, high, stds[f, i], stds[f, i + 1])
-        terms = (i + 1, weights[f], means[f], stds[f], is_ratio)
-        found, place = _best_threshold(low, high, *candidates, *terms)
+        terms = (i + 1, weights[f], stds[f], means[f], is_ratio)
+        edges = np.append(_grid(*means[f, i : i + 2]), means[f, i + 1])[:, None]
+        if _values(edges[:-1], edges[1:], *terms).min() > best + slack:
+            continue  # no threshold between two places of the grid can be as good
+        found, place = _best_threshold(*means[f, i : i + 2], *stds[f, i : i + 2], *terms)
         if found < best - slack or (found <= best + slack and gap < at):
             best, at, threshold = found, gap, place
     if at < 0:
         return -1, np.inf, 0.0
     f, i = divmod(at, c - 1)
-    terms = (i + 1, weights[f], means[f], stds[f], False)
-    return f, threshold, _value(threshold, threshold, *terms)
+    lost = _values(threshold, threshold, i + 1, weights[f], stds[f], means[f], is_ratio=False)
+    return f, float(threshold), float(lost)
 
 
-def _candidates(low, high, at_low, at_high):
-    """Return candidate thresholds between two means, and how far each one may be moved.
-
-    `low` and `high` are the means, `at_low` and `at_high` the standard deviations there. Besides
-    a grid, there are candidates at 1 to 5 standard deviations from either mean, since
-    narrow components may have wide gaps beside them.
-    """
-    step = high / _GRID - low / _GRID
-    near = np.arange(1, 6)
-    grid = low + step * np.arange(_GRID)
-    places = np.concatenate([grid, low + near * at_low, high - near * at_high])
-    reach = np.repeat([step, at_low, at_high], [_GRID, len(near), len(near)])
-    return places, np.minimum(reach, step)
-
-
-@jit
-def _value(low, high, n_left, weight, mean, std, is_ratio):
-    """Return the criterion of a cut (smaller is better), or a lower bound for an interval.
-
-    The components are sorted by their means, and the first `n_left` go left. Left components use
-    the threshold `high` and right ones `low`. With low == high this is the value of the cut, with
-    low < high a lower bound for all cuts between.
-    """
-    total, least = 0.0, np.inf
-    for i in range(mean.shape[0]):
-        excess = high - mean[i] if i < n_left else mean[i] - low
-        if is_ratio:
-            least = min(least, excess / std[i] if std[i] > 0.0 else np.inf)
-        elif std[i] > 0.0:
-            total += weight[i] * (0.5 * math.erfc(excess / (std[i] * math.sqrt(2.0))))
-        elif excess < 0.0:
-            total += weight[i]
-    return -least if is_ratio else total
-
-
-@jit
-def _best_threshold(low, high, places, reaches, n_left, weight, mean, std, is_ratio):
+def _best_threshold(low, high, at_low, at_high, *terms):
     """Return (value, threshold) of the best threshold between two neighbouring means.
 
-    The result is the midpoint of the two means, unless another candidate has a smaller value.
+    `low` and `high` are the means, `at_low` and `at_high` the standard deviations there. The
+    result is the midpoint of the two means, unless another candidate has a smaller value. Besides
+    a grid, there are candidates at 1 to 5 standard deviations from either mean, since
+    narrow components may have wide gaps beside them. The best one is refined by ternary search.
     """
-    top, reach = high, reaches[0]
-    place = low / 2.0 + high / 2.0
-    if not low <= place < high:
-        place = low
-    best = _value(place, place, n_left, weight, mean, std, is_ratio)
-    for i in range(places.shape[0]):
-        if low <= places[i] < high:
-            found = _value(places[i], places[i], n_left, weight, mean, std, is_ratio)
-            if found < best:
-                best, place, reach = found, places[i], reaches[i]
+    step, near, top = high / _GRID - low / _GRID, np.arange(1, 6), high
+    middle = low / 2.0 + high / 2.0
+    middle = middle if low <= middle < high else low
+    places = np.concatenate(
+        [[middle], _grid(low, high), low + near * at_low, high - near * at_high]
+    )
+    reach = np.repeat([step, at_low, at_high], [_GRID + 1, len(near), len(near)])
+    is_inside = (low <= places) & (places < high)
+    places, reach = places[is_inside], np.minimum(reach, step)[is_inside]
+    values = _values(places[:, None], places[:, None], *terms)
+    best, place, reach = min(zip(values, places, reach, strict=True), key=lambda each: each[0])
     low, high = max(place - reach, low), min(place + reach, high)
-    for _ in range(_STEPS):  # ternary search around the best candidate
+    for _ in range(_STEPS):
         third = high / 3.0 - low / 3.0
-        a, b = low + third, high - third
-        at_a = _value(a, a, n_left, weight, mean, std, is_ratio)
-        at_b = _value(b, b, n_left, weight, mean, std, is_ratio)
-        if at_a < best and a < top:
-            best, place = at_a, a
-        if at_b < best and b < top:
-            best, place = at_b, b
-        if at_a <= at_b:
-            high = b
-        else:
-            low = a
-    return best, place
+        pair = np.array([low + third, high - third])
+        values = _values(pair[:, None], pair[:, None], *terms)
+        for value, candidate in zip(values, pair, strict=True):
+            if value < best and candidate < top:
+                best, place = value, candidate
+        low, high = (low, pair[1]) if values[0] <= values[1] else (pair[0], high)
+    return float(best), float(place)
 
 
-@jit
-def _bounds(weights, means, stds, is_ratio):
-    """Return a lower bound of the criterion for each feature and gap between sorted means."""
-    d, c = means.shape
-    out = np.full((d, c - 1), np.inf)
-    for f in range(d):
-        for i in range(c - 1):
-            low, high = means[f, i], means[f, i + 1]
-            if low < high:
-                out[f, i] = _value(low, high, i + 1, weights[f], means[f], stds[f], is_ratio)
-    return out
+def _grid(low, high):
+    """Return evenly spaced thresholds from `low` up to, but without, `high`."""
+    return low + (high / _GRID - low / _GRID) * np.arange(_GRID)
+
+
+def _values(low, high, n_left, weight, std, mean, is_ratio):
+    """Return the criterion of cuts (smaller is better), or lower bounds for intervals.
+
+    The components on the last axis are sorted by their means, and the first `n_left` go left. Left
+    components use the threshold `high` and right ones `low`. With low == high this is the value of
+    the cut, with low < high a lower bound for all cuts between.
+    """
+    excess = np.where(np.arange(len(mean)) < n_left, high - mean, mean - low)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if is_ratio:
+            return -np.where(std > 0, excess / std, np.inf).min(axis=-1)
+        beyond = 0.5 * _erfc(excess / (std * math.sqrt(2.0)))
+    lost = weight * np.where(std > 0, beyond, excess < 0)
+    return np.add.accumulate(lost, axis=-1)[..., -1]

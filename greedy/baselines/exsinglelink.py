@@ -5,15 +5,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from tao_cluster.objectives import Edges, Spacing, SpannedRows
 from tao_cluster.problem.problem import Result
-from tao_cluster.tree.growth import Growth
 
-from .base import GreedyTree, Method
-from .builder_input import BuilderInput, clipped
-from .growth import Cut, grow
+from ..base import GreedyTree, Method
+from ..builder_input import BuilderInput, clipped
+from ..growth import Cut, grown
+from .leaf_clusters import matched_labels
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -75,9 +74,11 @@ class ExSingleLink(GreedyTree):
     (0.819, 0.819)
     """
 
-    reference: Any = field(
-        default=None, init=False
-    )  # not a parameter: single linkage is always used
+    # Not a parameter: single linkage is always used.
+    reference: Any = field(default=None, init=False)
+
+    keeps_labels = True
+    sees_centers = False
 
     def _method(self):
         return Method(Spacing(), self._fit_tree)
@@ -87,9 +88,7 @@ class ExSingleLink(GreedyTree):
 
     def _fit_tree(self, problem):
         """Return the tree, with `spacing_` and `free_spacing_` among its attributes."""
-        labels, weight = problem.free.labels, problem.weight
-        terms = (problem.X, labels, weight, self.n_jobs, problem.leaf_size)
-        points = BuilderInput.from_labels(*terms)
+        points, weight = self._points(problem), problem.weight
         found = self._result(separate_spanned(points, problem.data), points)
         leaves = found.leaves(problem, points.n_jobs)
 
@@ -99,7 +98,7 @@ class ExSingleLink(GreedyTree):
 
         spacings = {
             "spacing_": spacing(found.tree.leaf_label[leaves]),
-            "free_spacing_": spacing(labels),
+            "free_spacing_": spacing(problem.free.labels),
         }
         return Result(found.tree, found.attributes | spacings, leaves)
 
@@ -114,16 +113,11 @@ def separate_spanned(points, data):
     data : SpannedRows
         The same rows in the space of the distances.
     """
-    rule, growth = WidestCuts(points, data), Growth()
-    leaves = {growth.add(): SpannedLeaf(points.rows, data, data.edges)}
-    n_clusters = len(np.unique(points.labels))
-    grow(growth, leaves, rule, n_clusters)
-    nodes, shared = sorted(leaves), np.zeros((len(leaves), points.labels.max() + 1))
-    for place, node in enumerate(nodes):
-        rows = leaves[node].rows
-        np.add.at(shared[place], points.labels[rows], points.weight[rows])
-    for place, label in zip(*linear_sum_assignment(shared, maximize=True), strict=True):
-        growth.label[nodes[place]] = int(label)
+    root, n_clusters = SpannedLeaf(points.rows, data, data.edges), len(np.unique(points.labels))
+    growth, leaves = grown(WidestCuts(points, data), root, n_clusters)
+    rows_of = {node: leaves[node].rows for node in sorted(leaves)}
+    for node, label in matched_labels(points, rows_of, np.arange(len(leaves))).items():
+        growth.label[node] = label
     return growth
 
 
@@ -193,14 +187,11 @@ class WidestCuts:
         """Return the two leaves into which a cut divides the rows of a leaf."""
         is_left = np.zeros(self.points.X.shape[0], bool)
         is_left[leaf.rows] = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
-        sides = is_left[leaf.edges.ends]
-        return (
-            SpannedLeaf(
-                leaf.rows[is_left[leaf.rows]], self.data, leaf.edges.some(sides.all(axis=1))
-            ),
-            SpannedLeaf(
-                leaf.rows[~is_left[leaf.rows]], self.data, leaf.edges.some(~sides.any(axis=1))
-            ),
+        ends = is_left[leaf.edges.ends]
+        sides = (is_left, ends.all(axis=1)), (~is_left, ~ends.any(axis=1))
+        return tuple(
+            SpannedLeaf(leaf.rows[side[leaf.rows]], self.data, leaf.edges.some(is_within))
+            for side, is_within in sides
         )
 
 

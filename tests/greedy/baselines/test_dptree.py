@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -135,27 +134,6 @@ def test_the_tree_is_that_of_the_paper(problem, objective):
     assert nodes_of(tree, centers) == plain_tree(X, centers, weight, objective)
 
 
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None)
-@given(problems(), OBJECTIVES)
-def test_forms_of_the_input_change_nothing(problem, objective):
-    X, centers, weight = problem
-    X, centers = X - 1, centers - 1  # zeros inside the range, negative values below
-    options = {"objective": objective, "sample_weight": weight}
-    tree = built(DPTree, X, centers, **options)
-    forms = (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X.astype(np.float32))
-    for form in forms:
-        assert built(DPTree, form, centers, **options) == tree
-    assert built(DPTree, X, centers, n_jobs=2, **options) == tree
-    repeated = np.repeat(X, weight, axis=0)
-    assert built(DPTree, repeated, centers, objective=objective) == tree
-    plain = built(DPTree, X, centers, midpoints=False, ties="first", **options)
-    present = weight > 0
-    np.testing.assert_array_equal(plain.predict(X[present]), tree.predict(X[present]))
-    labels = cdist(X, centers, METRICS[objective]).argmin(axis=1)
-    assert built(DPTree, X, centers, labels=labels, **options) == tree
-
-
 @pytest.mark.parametrize("objective", ["kmeans", "kmedians"])
 def test_the_bounds_of_the_paper_hold(objective):
     """Theorems 3 and 4, with the reference centres."""
@@ -190,8 +168,3 @@ def test_neighbouring_floats_are_parted():
     high = np.nextafter(low, 2)
     tree = built(DPTree, [[low], [high]], [[low], [high]], midpoints=False, ties="first")
     np.testing.assert_array_equal(tree.predict([[low], [high]]), [0, 1])
-
-
-def test_an_unknown_objective_raises():
-    with pytest.raises(ValueError, match="'objective' parameter of DPTree"):
-        built(DPTree, [[0.0]], [[0.0]], objective="kcenter")

@@ -9,12 +9,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from tao_cluster._utils.matrices import ranges
 from tao_cluster.objectives import KCenter
-from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.tree import midpoint
 
-from .base import GreedyTree, Method
-from .builder_input import BuilderInput
-from .growth import Cut, grow
+from ..base import GreedyTree, Method
+from ..builder_input import BuilderInput
+from ..growth import Cut, RowRule, grow, grown
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -74,6 +73,8 @@ class ExKCenter(GreedyTree):
 
     rest: str = "grid"
 
+    keeps_labels = True
+
     _parameter_constraints: ClassVar[dict] = {
         **GreedyTree._parameter_constraints,
         "rest": [StrOptions({"grid", "halves"})],
@@ -82,14 +83,9 @@ class ExKCenter(GreedyTree):
     def _method(self):
         return Method(KCenter(), self._fit_tree)
 
-    def _points(self, problem, labels=None):
-        return super()._points(problem, problem.free.labels)
-
     def _grow(self, points, random_state):
-        rule, growth = CleanCuts.from_input(points), Growth()
         root = Cell(points.rows, np.unique(points.labels[points.rows]))
-        leaves = {growth.add(root.label): root}
-        grow(growth, leaves, rule)
+        growth, leaves = grown(CleanCuts.from_input(points), root)
         for node, cell in sorted(leaves.items()):
             if len(cell.clusters) > 1:
                 split_cell(growth, node, cell, points, self.rest)
@@ -189,33 +185,18 @@ class CleanCuts:
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
-    """Rows of a leaf, and the grid cuts that may still be made: lo..hi-1 in each feature."""
-
-    rows: np.ndarray
-    lo: np.ndarray
-    hi: np.ndarray
-
-    label = 0  # unused; split_cell sets the labels of the tree
-
-
-@dataclass(frozen=True, eq=False)
-class Grid:
+class Grid(RowRule):
     """Rule of growth: cut a box into m parts of equal width per feature, middle cuts first.
 
     Parameters
     ----------
     points : BuilderInput
-    low, width : float64 arrays of shape (d,)
-        Lower corner of the box, and width of its parts (0 in features without extent).
-    n_parts : int
-        The number m of parts in each feature with an extent.
+    cuts : float64 array of shape (d, m - 1)
+        The thresholds; NaN in features without extent.
     """
 
     points: BuilderInput
-    low: np.ndarray
-    width: np.ndarray
-    n_parts: int
+    cuts: np.ndarray
 
     @classmethod
     def from_cell(cls, points, cell):
@@ -225,43 +206,26 @@ class Grid:
         low = np.minimum(low, places.min(axis=0))
         extent = np.maximum(high, places.max(axis=0)) - low
         n_parts = integer_root(len(cell.clusters), np.count_nonzero(extent))
-        return cls(points, low, extent / n_parts, n_parts)
+        width = np.where(extent > 0, extent / n_parts, np.nan)
+        return cls(points, low[:, None] + np.arange(1, n_parts) * width[:, None])
 
     def leaf(self, rows):
-        """Return a leaf with the given rows, in which all cuts of the grid may still be made."""
-        lo = np.zeros(len(self.low), np.int64)
-        return Box(rows, lo, np.where(self.width > 0, self.n_parts - 1, lo))
+        """Return a leaf with the given rows."""
+        return RowLeaf(rows)
 
     def upper_bound(self, leaf):
-        """Return an upper bound of the gain of the best cut: inf or 0.
-
-        It is inf if a cut of the grid may still be made in the leaf.
-        """
-        return np.inf if (leaf.lo < leaf.hi).any() else 0.0
+        """Return an upper bound of the gain of the best cut: inf."""
+        del leaf
+        return np.inf
 
     def search(self, leaf):
         """Return the middle one of the cuts between rows, in the first feature that has any."""
-        for feature in np.flatnonzero(leaf.lo < leaf.hi):
-            values = self.points.column(leaf.rows, feature)
-            numbers = np.arange(leaf.lo[feature], leaf.hi[feature])
-            cuts = self._threshold(feature, numbers)
-            some = numbers[(values.min() <= cuts) & (cuts < values.max())]
+        for feature in np.flatnonzero(~np.isnan(self.cuts).any(axis=1) & (self.cuts.size > 0)):
+            values, cuts = self.points.column(leaf.rows, feature), self.cuts[feature]
+            some = cuts[(values.min() <= cuts) & (cuts < values.max())]
             if len(some):
-                threshold = self._threshold(feature, some[len(some) // 2])
-                return Cut(int(feature), float(threshold), np.inf)
+                return Cut(int(feature), float(some[len(some) // 2]), np.inf)
         return None
-
-    def split(self, leaf, cut):
-        """Return the two leaves into which a cut divides a leaf."""
-        is_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
-        numbers = np.arange(self.n_parts - 1)
-        at = int(np.searchsorted(self._threshold(cut.feature, numbers), cut.threshold))
-        hi, lo = leaf.hi.copy(), leaf.lo.copy()
-        hi[cut.feature], lo[cut.feature] = at, at + 1
-        return Box(leaf.rows[is_left], leaf.lo, hi), Box(leaf.rows[~is_left], lo, leaf.hi)
-
-    def _threshold(self, feature, number):
-        return self.low[feature] + (number + 1) * self.width[feature]
 
 
 def integer_root(n, power):
@@ -279,7 +243,7 @@ def integer_root(n, power):
 
 
 @dataclass(frozen=True, eq=False)
-class Halves:
+class Halves(RowRule):
     """Rule of growth: cut the longest side of the bounding boxes of all leaves in its middle.
 
     Parameters
@@ -291,8 +255,7 @@ class Halves:
 
     def leaf(self, rows):
         """Return the leaf of some rows, with their bounding box (without the centres)."""
-        low, high = ranges(self.points.X[rows])
-        return BoundedLeaf(rows, low, high)
+        return BoundedLeaf(rows, *ranges(self.points.X[rows]))
 
     def upper_bound(self, leaf):
         """Return an upper bound of the gain of the best cut: the longest side of the bounding box.
@@ -303,23 +266,23 @@ class Halves:
 
     def search(self, leaf):
         """Return the cut through the middle of the longest side (ties: the lowest feature)."""
-        side = leaf.high - leaf.low
-        feature = int(side.argmax())
+        feature = int((leaf.high - leaf.low).argmax())
         middle = midpoint(leaf.low[feature], leaf.high[feature])
-        return Cut(feature, middle, float(side[feature]))
-
-    def split(self, leaf, cut):
-        """Return the two leaves into which a cut divides a leaf."""
-        is_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
-        return self.leaf(leaf.rows[is_left]), self.leaf(leaf.rows[~is_left])
+        return Cut(feature, middle, self.upper_bound(leaf))
 
 
 @dataclass(frozen=True, eq=False)
-class BoundedLeaf:
-    """Rows of a leaf (int64 array) and their bounding box (float64 arrays of shape (d,))."""
+class RowLeaf:
+    """Rows of a leaf: an int64 array."""
 
     rows: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
 
     label = 0  # unused; split_cell sets the labels of the tree
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedLeaf(RowLeaf):
+    """Rows of a leaf and their bounding box: float64 arrays of shape (d,)."""
+
+    low: np.ndarray
+    high: np.ndarray

@@ -1,7 +1,6 @@
 """CLTree: dense regions found by a decision tree between rows and uniform points (a baseline)."""
 
-import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
 from typing import ClassVar
@@ -16,11 +15,11 @@ from tao_cluster.objectives import cluster_means
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_arrays
 
-from .base import POSITIVE, CostTree
-from .builder_input import BuilderInput, squared_distances
-from .cuts import quantization_scale, quantized
-from .growth import Cut, grow
-from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
+from ..base import POSITIVE, CostTree
+from ..builder_input import BuilderInput, squared_distances
+from ..cuts import quantization_scale, quantized
+from ..growth import Cut, grown
+from .leaf_clusters import deviance, matched_labels, merge_closest, pruned_growth
 
 _LEAST_GAIN = 1e-12  # in bits per unit of mass; smaller information gains are rounding errors
 
@@ -104,15 +103,16 @@ class CLTree(CostTree):
     def _grow(self, points, random_state):
         n_clusters = len(points.centers)
         rule = CutDensity.from_share(points, self.min_split)
-        growth, boxes = Growth(), {}
-        leaves = _LeavesWithHistory({growth.add(): rule.root()}, boxes)
-        grow(growth, leaves, rule, 1 if n_clusters == 1 else None)
+        boxes = {0: rule.root()}
+        growth, _ = grown(rule, boxes[0], 1 if n_clusters == 1 else None)
+        for node, left in enumerate(growth.left):
+            if left >= 0:
+                boxes[left], boxes[growth.right[node]] = boxes[node].parts
         least = self.min_y * rule.mass[points.rows].sum()
         ends = _pruned(growth, boxes, least, self.min_rd)
-        rows_of = {node: boxes[node].rows for node in ends}
         idle = [node for node, box in boxes.items() if box.n_rows < max(least, 1)]
-        labels = _labels(points, boxes, rows_of)
-        growth = pruned_growth(growth, ends, labels, points.n_features, idle)
+        labels = _labels(points, {node: boxes[node] for node in ends})
+        growth = pruned_growth(growth, labels, points.n_features, idle)
         max_leaves = 4 * n_clusters if self.max_leaves is None else self.max_leaves
         return prune_stepwise(points, growth, max_leaves)
 
@@ -126,7 +126,8 @@ class Box:
     high: np.ndarray
     n_rows: int
     n_uniform: float
-    label: int = 0
+    parts: list = field(default_factory=list)  # the two regions into which it has been cut
+    label = 0
 
     @property
     def density(self):
@@ -139,19 +140,6 @@ class BoxCut(Cut):
     """A cut, and the coordinate at which it divides the box."""
 
     place: float = 0.0
-
-
-class _LeavesWithHistory(dict):
-    """Current leaves by node number. `boxes` also keeps the leaves that have been split."""
-
-    def __init__(self, leaves, boxes):
-        super().__init__(leaves)
-        self.boxes = boxes
-        boxes.update(leaves)
-
-    def __setitem__(self, node, leaf):
-        super().__setitem__(node, leaf)
-        self.boxes[node] = leaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +192,7 @@ class CutDensity:
         threshold is the place or, if the rows exactly at the place go right, the next smaller
         float. The feature is -1 if no cut of the features lo..hi-1 gains information.
         """
-        n_uniform, best = max(leaf.n_uniform, float(leaf.n_rows)), (np.inf, -1, np.inf, 0.0)
+        n_uniform, cuts = max(leaf.n_uniform, float(leaf.n_rows)), []
         for feature in range(lo, hi):
             low, high = leaf.low[feature], leaf.high[feature]
             if not low < high:
@@ -216,23 +204,23 @@ class CutDensity:
                 continue
             is_right = n_below < len(axis.values) and axis.values[n_below] == place
             threshold = np.nextafter(place, -np.inf) if is_right else place
-            cut = (float(np.float32(density)), feature, float(threshold), float(place))
-            best = cut if best[1] < 0 else min(best, cut)
-        return best
+            cuts.append((float(np.float32(density)), feature, float(threshold), float(place)))
+        return min(cuts, default=(np.inf, -1, np.inf, 0.0))
 
     def split(self, leaf, cut):
         """Return the two regions into which a cut divides a region."""
         goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         length = leaf.high[cut.feature] - leaf.low[cut.feature]
         share = (cut.place - leaf.low[cut.feature]) / length
-        n_uniform, parts = max(leaf.n_uniform, float(leaf.n_rows)), []
+        n_uniform = max(leaf.n_uniform, float(leaf.n_rows))
+        leaf.parts.clear()
         for is_left in (True, False):
             rows = leaf.rows[goes_left == is_left]
             low, high = leaf.low.copy(), leaf.high.copy()
             (high if is_left else low)[cut.feature] = cut.place
             part = (share if is_left else 1.0 - share) * n_uniform
-            parts.append(Box(rows, low, high, int(self.mass[rows].sum()), part))
-        return tuple(parts)
+            leaf.parts.append(Box(rows, low, high, int(self.mass[rows].sum()), part))
+        return leaf.parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,22 +350,21 @@ def _pruned(growth, boxes, least, min_rd):
     return ends
 
 
-def _labels(points, boxes, rows_of):
+def _labels(points, boxes):
     """Return the labels of the leaves: join dense ones, then add sparse ones to the nearest."""
-    full = sorted(node for node in rows_of if len(rows_of[node]))
+    nodes = sorted(boxes)
+    full = [node for node in nodes if len(boxes[node].rows)]
     dense = [node for node in full if boxes[node].density >= 1.0] or full
-    statistics = {node: deviance(points, rows_of[node]) for node in full}
-    group, joint = merge_closest([statistics[node] for node in dense], len(points.centers))
+    statistics = {node: deviance(points, boxes[node].rows) for node in full}
+    group, means = merge_closest([statistics[node] for node in dense], len(points.centers))
     group = dict(zip(dense, group, strict=True))
-    sparse = sorted(set(rows_of) - set(dense))
-    if sparse:
-        middle = [
-            statistics[node][1] if node in statistics else (boxes[node].low + boxes[node].high) / 2
-            for node in sparse
-        ]
-        nearest = cdist(middle, [mean for _, mean, _ in joint]).argmin(axis=1)
-        group |= dict(zip(sparse, nearest, strict=True))
-    return matched_leaf_labels(points, rows_of, group)
+    for node in nodes:
+        if node not in group:
+            box = boxes[node]
+            middle = statistics[node][1] if node in statistics else (box.low + box.high) / 2
+            group[node] = cdist(middle[None], means).argmin()
+    rows_of = {node: boxes[node].rows for node in nodes}
+    return matched_labels(points, rows_of, [group[node] for node in nodes])
 
 
 def prune_stepwise(points, growth, max_leaves):
@@ -399,30 +386,19 @@ def prune_stepwise(points, growth, max_leaves):
     Growth
     """
     costs, clusters = _costs(points, growth)
-    paid = costs.min(axis=1)  # cost of the rows of each node in its best cluster
-    for node, left in enumerate(growth.left):
-        if left < 0:
-            paid[node] = costs[node, np.searchsorted(clusters, growth.label[node])]
-        else:
-            growth.label[node] = int(clusters[costs[node].argmin()])
-    is_leaf, undone = np.array(growth.left) < 0, set()
-    parent = {child: node for node in np.flatnonzero(~is_leaf) for child in _children(growth, node)}
-    pairs = [node for node in set(parent.values()) if is_leaf[_children(growth, node)].all()]
-    queue = [(paid[node] - paid[_children(growth, node)].sum(), node) for node in pairs]
-    heapq.heapify(queue)
+    left, right, label = np.array(growth.left), np.array(growth.right), np.array(growth.label)
+    is_leaf, best = left < 0, clusters[costs.argmin(axis=1)]
+    growth.label = np.where(is_leaf, label, best).tolist()
+    # Cost of the rows of each node, in the cluster of the leaf or in its best cluster.
+    paid = costs[np.arange(len(left)), np.searchsorted(clusters, growth.label)]
+    loss, undone = paid - (paid[left] + paid[right]), set()
     for _ in range(growth.n_leaves - max_leaves):
-        _, node = heapq.heappop(queue)
+        is_pair = ~is_leaf & is_leaf[left] & is_leaf[right]
+        node = int(np.where(is_pair, loss, np.inf).argmin())
+        is_leaf[node] = True
         undone.add(node)
-        is_leaf[node], above = True, parent.get(node)
-        if above is not None and is_leaf[_children(growth, above)].all():
-            loss = paid[above] - paid[_children(growth, above)].sum()
-            heapq.heappush(queue, (loss, above))
     kept = growth.without(undone).to_tree(points.X.shape[1])
     return Growth.from_tree(kept.prune())
-
-
-def _children(growth, node):
-    return [growth.left[node], growth.right[node]]
 
 
 def _costs(points, growth):
@@ -441,5 +417,5 @@ def _costs(points, growth):
     np.add.at(costs, leaves, weight[:, None] * distances)
     for node in reversed(range(growth.n_nodes)):  # children have higher numbers than their parent
         if growth.left[node] >= 0:
-            costs[node] = costs[_children(growth, node)].sum(axis=0)
+            costs[node] = costs[growth.left[node]] + costs[growth.right[node]]
     return costs, clusters

@@ -11,11 +11,10 @@ from hypothesis.extra import numpy as hnp
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
-from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from greedy import ExSingleLink
-from tao_cluster.objectives import Edges, Objective, Spacing, SpannedRows
+from tao_cluster.objectives import Spacing, SpannedRows
 
 SMALL = {"max_examples": 60, "deadline": None}
 
@@ -102,11 +101,6 @@ def test_the_free_clustering_is_single_linkage(X, k, data):
             assert value == 1 / np.sqrt(expected)
 
 
-def test_spacing_is_an_objective():
-    assert isinstance(Spacing(), Objective)
-    assert len(Edges.none().squared) == 0
-
-
 # ---------------------------------------------------------------- the tree
 
 
@@ -163,24 +157,6 @@ def test_every_cut_leaves_the_largest_spacing(X, k, is_embedded):
         assert tree.n_leaves == min(k, len(np.unique(X, axis=0)))
 
 
-@pytest.mark.slow
-@settings(max_examples=30, deadline=None)
-@given(rows(), st.integers(1, 4), st.data())
-def test_forms_of_the_input_change_nothing(X, k, data):
-    X = X - 1
-    weight = data.draw(hnp.arrays(np.int64, len(X), elements=st.integers(0, 2)))
-    weight[:k] += 1
-    k = min(k, len(X))
-    tree = linked(X, k, weight=weight)
-    for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X.astype(np.float32)):
-        assert linked(form, k, weight=weight) == tree
-    assert linked(X, k, weight=weight, n_jobs=2) == tree
-    kept = weight > 0
-    assert linked(X[kept], k) == linked(X, k, weight=1.0 * kept)
-    plain = linked(X, k, weight=weight, midpoints=False)
-    np.testing.assert_array_equal(plain.predict(X[kept]), tree.predict(X[kept]))
-
-
 def test_the_bound_of_the_paper_holds():
     """Lemma 8: the spacing is at least the free one over n - k."""
     rng = np.random.default_rng(0)
@@ -209,16 +185,6 @@ def test_separated_clusters_are_found(blobs):
     assert model.cost_increase(blobs[::2]) == 0
 
 
-def test_an_embedding_is_where_distances_are(digits):
-    X = digits[:200]
-    low = PCA(2, random_state=0).fit_transform(X)
-    model = ExSingleLink(4).fit(X, embedding=low)
-    squared = cdist(low, low, "sqeuclidean")
-    assert model.spacing_ == pytest.approx(np.sqrt(squared_spacing(squared, model.labels_)))
-    assert model.score(X, embedding=low) == pytest.approx(-1 / model.spacing_)
-    assert model.tree_.n_features == 64
-
-
 def test_rows_that_differ_in_the_embedding_alone_stay_together():
     X = np.array([[0.0], [0.0], [5.0], [5.0]])
     low = np.array([[0.0], [9.0], [30.0], [31.0]])
@@ -238,15 +204,6 @@ def test_rows_that_coincide_and_fewer_than_clusters():
     one = ExSingleLink(1).fit(X)
     assert (one.spacing_, one.inertia_, one.cost_increase_) == (np.inf, 0, 0)
     assert linked(X, 4).n_leaves == 2
-
-
-def test_standardised_columns_are_what_distances_are_measured_in(rng):
-    X = rng.normal(size=(60, 2)) * [1.0, 1000.0]
-    model = ExSingleLink(3, standardize=True).fit(X)
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    squared = cdist(scaled, scaled, "sqeuclidean")
-    assert model.spacing_ == pytest.approx(np.sqrt(squared_spacing(squared, model.labels_)))
-    assert model.score(X) == pytest.approx(-1 / model.spacing_)
 
 
 def test_too_few_rows_get_a_message():

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from tao_cluster._utils.jit import by_layout, jit
 
-from .builder_input import threshold_ranges
+from ..builder_input import threshold_ranges
 
 
 class SortedColumns(NamedTuple):
@@ -87,16 +87,40 @@ class SortedColumns(NamedTuple):
         thresholds[~is_cut] = np.nan
         return cls(rows, values, thresholds, start, middle, rest)
 
+    @property
+    def ends(self):
+        """Where the parts of all features begin, and the end of the last one."""
+        return np.sort(np.concatenate([self.start, self.middle]))
+
     def cumulated(self, terms):
         """Return, for each entry, the sum of terms over the rows of its part up to the entry.
 
         `terms` has one element per row of X.
         """
-        sums = np.empty(len(self.rows))
-        ends = np.sort(np.concatenate([self.start, self.middle])).tolist()
-        for begin, end in itertools.pairwise(ends):
-            np.cumsum(terms[self.rows[begin:end]], out=sums[begin:end])
+        return self.summed(terms[self.rows])
+
+    def summed(self, changes):
+        """Return, for each entry, the sum of the changes in its part up to the entry."""
+        sums = np.empty(len(changes))
+        for begin, end in itertools.pairwise(self.ends.tolist()):
+            np.cumsum(changes[begin:end], out=sums[begin:end])
         return sums
+
+    def best_cut(self, gain, tolerance=0.0):
+        """Return the gain, feature and threshold of the best cut; None if there is no cut.
+
+        Of the cuts that no other one exceeds by more than a tolerance, it is the one of the lowest
+        feature, and then the one with the lowest threshold. `gain` has one element per entry.
+        """
+        gain = np.where(np.isnan(self.thresholds), -np.inf, gain)
+        most = gain.max(initial=-np.inf)
+        if most == -np.inf:
+            return None
+        best = np.flatnonzero(gain >= most - tolerance)
+        features = np.searchsorted(self.start, best, side="right") - 1
+        thresholds = self.thresholds[best]
+        first = np.lexsort([thresholds, features])[0]
+        return float(gain[best[first]]), int(features[first]), float(thresholds[first])
 
     def part(self, points, rows):
         """Return the sorted columns of some of the rows, in time proportional to the entries."""
@@ -142,6 +166,11 @@ def _sorted(rows, values, rest):
     return *parts, float(rest)
 
 
+def per_unit(sums, sizes):
+    """Return sums divided by sizes, and 0 where the size is not positive."""
+    return np.divide(sums, sizes, out=np.zeros(np.shape(sums)), where=sizes > 0)
+
+
 def first_within(gain, tolerance):
     """Return the position of the first gain that no other one exceeds by more than a tolerance.
 
@@ -167,7 +196,7 @@ def cut_sum_cache(order, n_columns):
 
     Parameters
     ----------
-    order : greedy.sorted_columns.SortedColumns
+    order : greedy.baselines.sorted_columns.SortedColumns
     n_columns : int, number of elements of one sum
 
     Returns
@@ -196,7 +225,7 @@ def side_sums(space, order, weight, lo, hi, norms, cache_start, cache):
     ----------
     space : float64 array of shape (n, m), or (data, indices, indptr) of a CSR matrix
         The rows in the space in which the k-means cost is measured.
-    order : greedy.sorted_columns.SortedColumns
+    order : greedy.baselines.sorted_columns.SortedColumns
     weight : float64 array of shape (n,)
     lo, hi : int
     norms : float64 array, one element per entry of `order`

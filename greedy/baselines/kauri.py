@@ -8,14 +8,13 @@ import scipy.sparse as sp
 
 from tao_cluster._utils.jit import jit
 from tao_cluster._utils.threads import one_thread
-from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays
 
-from .base import POSITIVE, GreedyTree
-from .growth import keep_interrupted
-from .leaf_clusters import match_labels
+from ..base import POSITIVE, GreedyTree
+from ..growth import Cut, kept_if_interrupted
+from .leaf_clusters import matched_labels
 from .sorted_columns import SortedColumns, cut_sum_cache, first_within, side_sums
 
 
@@ -108,68 +107,83 @@ def grow_kauri(points, max_leaves=None):
     -------
     Growth
     """
-    n_clusters = len(points.centers)
+    n_clusters, growth = len(points.centers), Growth()
     max_leaves = n_clusters if max_leaves is None else max_leaves
-    growth = Growth()
     with one_thread():  # the last bits of BLAS products depend on the number of threads
         partition = _Partition(points, n_clusters)
-        partition.start(growth.add())
-        try:
-            _cut_leaves(partition, growth, max_leaves)
-        except KeyboardInterrupt:
-            keep_interrupted(points, growth, max_leaves)
-    growth.label = partition.numbers()[growth.label].tolist()
+        growth.add()
+        with kept_if_interrupted(points, growth, max_leaves):
+            while growth.n_leaves < max_leaves:
+                node, cut = partition.best_cut()
+                if cut is None:
+                    break
+                partition.split(growth, node, cut)
+    rows_of = {node: leaf.rows for node, leaf in partition.leaves.items()}
+    clusters = [leaf.cluster for leaf in partition.leaves.values()]
+    for node, label in matched_labels(points, rows_of, clusters).items():
+        growth.label[node] = label
     return growth
 
 
-def _cut_leaves(partition, growth, max_leaves):
-    while growth.n_leaves < max_leaves:
-        found = partition.best_cut()
-        if found is None:
-            return
-        node, cut = found
-        # This slow part precedes the updates of growth and partition, so that an interrupt in it
-        # leaves both consistent.
-        halves = partition.halves(node, cut)
-        split = Split.from_feature(cut.feature, cut.threshold)
-        _replace(partition, growth, node, split, cut, halves)
-
-
-def _replace(partition, growth, node, split, cut, halves):
-    partition.replace(node, growth.split(node, split, (cut.left, cut.right)), halves)
-
-
 @dataclass(frozen=True)
-class _Cut:
-    feature: int
-    threshold: float
-    left: int  # number of the cluster of the left half; `right` is that of the right half
-    right: int
+class KauriCut(Cut):
+    """A cut, and the numbers of the clusters of its two sides."""
+
+    left: int = 0
+    right: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class _Leaf:
-    """Rows of one leaf, sorted by every feature, with sums over them."""
+class KauriLeaf(NamedTuple):
+    """Rows of one leaf, sorted by every feature, with sums over them.
+
+    S(A) denotes the weighted sum of the rows of a set A, a vector of shape (m,) in the space of the
+    clustering. W(A) denotes the sum of their weights. A sweep over a feature moves rows in the
+    order of the entries of `order`; the rows that it has moved are the moving side.
+    """
 
     rows: np.ndarray  # int64, increasing row numbers
     order: SortedColumns
-    # float64, one element per entry of `order`: squared norm of the weighted sum of the rows up to
-    # this entry
-    norms: np.ndarray
+    norms: np.ndarray  # float64, ||S||^2 of the moving side after each entry of `order`
     # (d,) int64, row of `cached_sums` of the first cut of each feature; -1 for features that are
     # not cached
     cache_start: np.ndarray
-    cached_sums: np.ndarray  # (n_cached, m) float64, weighted sum of the rows moved before each cut
+    cached_sums: np.ndarray  # (n_cached, m) float64, S of the moving side at each cached cut
     cluster: int  # number of the current cluster of the leaf
-    mass: float  # sum of the weights of the rows
-    total: np.ndarray  # (m,) float64, weighted sum of the rows
+    mass: float  # W of the leaf
+    total: np.ndarray  # (m,) float64, S of the leaf
+    norm: float  # ||S||^2 of the leaf
+
+
+class Clusters(NamedTuple):
+    """The current K clusters. The k-means cost is a constant minus the sum of ||S||^2 / W of each.
+
+    S and W are defined in :class:`KauriLeaf`.
+    """
+
+    weight: np.ndarray  # (n,) float64, weight of each row of X
+    # (n, k + 1) float64, dot products of each row with S of its leaf in column 0, and with S of
+    # each cluster in the next K columns
+    products: np.ndarray
+    masses: np.ndarray  # (K,) float64, W of each cluster
+    squares: np.ndarray  # (K,) float64, ||S||^2 of each cluster
+    n_new: int  # number of clusters that may still be added
+    tolerance: float  # gains that differ by at most this count as equal
+
+
+class KauriNode(NamedTuple):
+    """Input of :func:`kauri_cuts`: a leaf and the current clusters."""
+
+    leaf: KauriLeaf
+    clusters: Clusters
+    # (n_cached, K + 1) float64, one row per cached cut: dot products of S(moving side) with S(leaf)
+    # in column 0, and with S of each cluster in the other columns
+    cached_products: np.ndarray
+    inner: np.ndarray  # (K,) float64, dot product of S(leaf) with S of each cluster
+    is_only_leaf: bool  # whether the cluster of the leaf has no other leaf
 
 
 class _Partition:
     """Current leaves and clusters, and the sums over rows that the search for cuts needs.
-
-    It keeps the weighted sum of the rows of each cluster, and the dot product of each row with
-    each of these sums.
 
     Parameters
     ----------
@@ -179,65 +193,47 @@ class _Partition:
     """
 
     def __init__(self, points, n_clusters):
-        self._points, self._n_clusters = points, n_clusters
-        self._space = _shifted(points)
-        self._view = kernel_arrays(self._space)
-        self._leaves = {}
-        self._sums, self._masses = np.zeros((0, self._space.shape[1])), np.zeros(0)
+        self._points, self._n_clusters, self._space = points, n_clusters, _shifted(points)
+        self._view, self._sums = kernel_arrays(self._space), np.zeros((0, self._space.shape[1]))
         self._products = np.zeros((len(points.weight), n_clusters + 1))
         self._tolerance = TIE * float(points.weight @ _squares(self._space))
-
-    def start(self, root):
-        """Put all rows into one leaf, the node number `root`, and into cluster 0."""
-        rows = self._points.rows
-        self._leaves[root] = self._leaf(rows, SortedColumns.from_rows(self._points, rows), 0)
-        self._update_sums()
+        order = SortedColumns.from_rows(points, points.rows)
+        self.leaves = {0: self._leaf(points.rows, order, 0)}
+        self._update()
 
     def best_cut(self):
-        """Return the node and the cut that lower the cost most, or None if no cut lowers the cost.
+        """Return the node and the cut that lower the cost most; no cut is None.
 
         If several nodes have equally good cuts, the one with the lowest number is returned.
         """
-        nodes, cuts = sorted(self._leaves), []
-        gains = np.full(len(nodes), -np.inf)
-        squares = np.einsum("qm,qm->q", self._sums, self._sums)
-        for i, node in enumerate(nodes):
-            gain, *columns = self._search(self._leaves[node], squares)
-            best = first_within(gain, self._tolerance)
-            cuts.append((best, columns))
-            if best is not None:
-                gains[i] = gain[best]
-        i = first_within(gains, self._tolerance)
-        if i is None or gains[i] <= self._tolerance:
-            return None
-        feature, columns = cuts[i]
-        threshold, left, right = (column[feature] for column in columns)
-        return nodes[i], _Cut(feature, float(threshold), int(left), int(right))
+        nodes, cuts = sorted(self.leaves), []
+        for node in nodes:
+            gain, *columns = self._search(self.leaves[node])
+            feature = first_within(gain, self._tolerance)
+            if feature is None:
+                cuts.append(KauriCut(-1, np.inf, -np.inf))
+                continue
+            threshold, left, right = (column[feature].item() for column in columns)
+            cuts.append(KauriCut(feature, threshold, float(gain[feature]), left, right))
+        i = first_within(np.array([cut.gain for cut in cuts]), self._tolerance)
+        if i is None or cuts[i].gain <= self._tolerance:
+            return None, None
+        return nodes[i], cuts[i]
 
-    def halves(self, node, cut):
-        """Return the two leaves into which a cut divides the leaf `node`, each with its cluster."""
-        leaf = self._leaves[node]
+    def split(self, growth, node, cut):
+        """Make a cut: replace a leaf by its halves, each with its cluster."""
+        leaf, halves = self.leaves[node], []
         goes_left = self._points.goes_left(leaf.rows, cut.feature, cut.threshold)
-        parts = ((leaf.rows[goes_left], cut.left), (leaf.rows[~goes_left], cut.right))
-        return [
-            self._leaf(rows, leaf.order.part(self._points, rows), cluster)
-            for rows, cluster in parts
-        ]
+        for side, cluster in ((goes_left, cut.left), (~goes_left, cut.right)):
+            rows = leaf.rows[side]
+            halves.append(self._leaf(rows, leaf.order.part(self._points, rows), cluster))
+        # The slow part is done. An interrupt in it leaves the growth and the leaves consistent.
+        self._replace(node, growth.split(node, cut.split), halves)
 
-    def replace(self, node, children, halves):
-        """Replace a leaf by its halves."""
-        del self._leaves[node]
-        self._leaves.update(zip(children, halves, strict=True))
-        self._update_sums()
-
-    def numbers(self):
-        """Return the number of the free cluster that matches each cluster: int64, shape (k,)."""
-        points, labels = self._points, np.zeros(len(self._products), np.int64)
-        for leaf in self._leaves.values():
-            labels[leaf.rows] = leaf.cluster
-        some = points.rows
-        terms = (labels[some], points.labels[some], self._n_clusters, points.weight[some])
-        return match_labels(*terms)
+    def _replace(self, node, children, halves):
+        del self.leaves[node]
+        self.leaves.update(zip(children, halves, strict=True))
+        self._update()
 
     def _leaf(self, rows, order, cluster):
         weight, m = self._points.weight, self._space.shape[1]
@@ -248,39 +244,28 @@ class _Partition:
         some = self._space[rows]
         total = some.T @ weight[rows]
         self._products[rows, 0] = some @ total
-        return _Leaf(rows, order, *out, cluster, float(weight[rows].sum()), total)
+        sums = (float(weight[rows].sum()), total, float(total @ total))
+        return KauriLeaf(rows, order, *out, cluster, *sums)
 
-    def _update_sums(self):
+    def _update(self):
         """Update the sums of all clusters, and the products with the sums that have changed."""
-        before, n = self._sums, 1 + max(leaf.cluster for leaf in self._leaves.values())
-        self._sums, self._masses = np.zeros((n, before.shape[1])), np.zeros(n)
-        for leaf in self._leaves.values():
+        before, n = self._sums, 1 + max(leaf.cluster for leaf in self.leaves.values())
+        self._sums, masses = np.zeros((n, before.shape[1])), np.zeros(n)
+        for leaf in self.leaves.values():
             self._sums[leaf.cluster] += leaf.total
-            self._masses[leaf.cluster] += leaf.mass
+            masses[leaf.cluster] += leaf.mass
         for cluster in range(n):
             if cluster >= len(before) or not np.array_equal(self._sums[cluster], before[cluster]):
                 self._products[:, cluster + 1] = self._space @ self._sums[cluster]
+        squares = np.einsum("qm,qm->q", self._sums, self._sums)
+        terms = (masses, squares, self._n_clusters - n, self._tolerance)
+        self._clusters = Clusters(self._points.weight, self._products, *terms)
 
-    def _search(self, leaf, squares):
+    def _search(self, leaf):
         """Return the best cut of each feature: gain, threshold and clusters of both halves."""
-        siblings = sum(other.cluster == leaf.cluster for other in self._leaves.values())
-        node = KauriNode(
-            order=leaf.order,
-            norms=leaf.norms,
-            cache_start=leaf.cache_start,
-            cached_products=leaf.cached_sums @ np.vstack([leaf.total, self._sums]).T,
-            weight=self._points.weight,
-            products=self._products,
-            cluster=leaf.cluster,
-            mass=leaf.mass,
-            norm=float(leaf.total @ leaf.total),
-            inner=self._sums @ leaf.total,
-            masses=self._masses,
-            squares=squares,
-            n_new=self._n_clusters - len(self._masses),
-            is_only_leaf=siblings == 1,
-            tolerance=self._tolerance,
-        )
+        siblings = sum(other.cluster == leaf.cluster for other in self.leaves.values())
+        products = leaf.cached_sums @ np.vstack([leaf.total, self._sums]).T
+        node = KauriNode(leaf, self._clusters, products, self._sums @ leaf.total, siblings == 1)
         d = self._points.n_features
         table = (np.empty(d), np.empty(d), np.zeros(d, np.int64), np.zeros(d, np.int64))
         self._points.over_features(lambda lo, hi: kauri_cuts(node, lo, hi, *table))
@@ -318,40 +303,6 @@ def _squares(space):
 # ---------------------------------------------------------------- the search for a cut
 
 
-class KauriNode(NamedTuple):
-    """Input of :func:`kauri_cuts`: a leaf and the current clusters.
-
-    S(A) denotes the weighted sum of the rows of a set A, a vector of shape (m,) in the space of the
-    clustering. W(A) denotes the sum of their weights. The k-means cost is a constant minus the sum
-    of ||S(Q)||^2 / W(Q) over the K current clusters Q. A sweep over a feature moves rows in the
-    order of the entries of `order`; the rows that it has moved are the moving side.
-    """
-
-    order: SortedColumns
-    # float64, one element per entry of `order`: squared norm of the weighted sum of the rows moved
-    # so far, including this entry
-    norms: np.ndarray
-    # (d,) int64, row of `cached_products` of the first cut of each feature; -1 for features
-    # that are not cached
-    cache_start: np.ndarray
-    # (n_cached, K + 1) float64, one row per cut of a cached feature: dot products of S(moving side)
-    # with S(leaf) in column 0, and with S of each of the K clusters in the other columns.
-    cached_products: np.ndarray
-    weight: np.ndarray  # (n,) float64, weight of each row of X
-    # (n, K + 1) float64, dot products of each row with S(leaf) in column 0, and with S of each of
-    # the K clusters in the other columns
-    products: np.ndarray
-    cluster: int  # current cluster of the leaf
-    mass: float  # W of the leaf
-    norm: float  # ||S||^2 of the leaf
-    inner: np.ndarray  # (K,) float64, dot product of S(leaf) with S of each cluster
-    masses: np.ndarray  # (K,) float64, total weight of the rows of each of the K current clusters
-    squares: np.ndarray  # (K,) float64, ||S||^2 of each cluster
-    n_new: int  # number of clusters that may still be added
-    is_only_leaf: bool  # whether the cluster of the leaf has no other leaf
-    tolerance: float  # gains that differ by at most this count as equal
-
-
 @jit
 def kauri_cuts(node, lo, hi, gain, threshold, left, right):
     """Find the best cut of each of the features lo..hi-1 and the clusters of its two sides.
@@ -369,20 +320,21 @@ def kauri_cuts(node, lo, hi, gain, threshold, left, right):
     left, right : int64 arrays of shape (d,)
         Output: clusters of the two sides. The numbers K and K + 1 are new clusters.
     """
-    order, n = node.order, node.masses.shape[0]
+    leaf, clusters = node.leaf, node.clusters
+    order, n = leaf.order, clusters.masses.shape[0]
     products, other = np.empty(n + 1), np.empty(n)
     for f in range(lo, hi):
         gain[f], threshold[f] = -np.inf, np.inf
-        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), node.cache_start[f]
+        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), leaf.cache_start[f]
         for p in range(2):
             mass, products[:] = 0.0, 0.0
             for e in range(parts[p], parts[p + 1]):
                 row = order.rows[e]
-                weight = node.weight[row]
+                weight = clusters.weight[row]
                 mass += weight
                 if at < 0:
                     for q in range(n + 1):
-                        products[q] += weight * node.products[row, q]
+                        products[q] += weight * clusters.products[row, q]
                 candidate = order.thresholds[e]
                 if np.isnan(candidate):
                     continue
@@ -390,10 +342,10 @@ def kauri_cuts(node, lo, hi, gain, threshold, left, right):
                     products[:] = node.cached_products[at]
                     at += 1
                 found, moving, rest = _assignment(
-                    node, mass, node.norms[e], products[1:], products[0], other
+                    node, mass, leaf.norms[e], products[1:], products[0], other
                 )
-                is_lower = candidate < threshold[f] and found > gain[f] - node.tolerance
-                if found > gain[f] + node.tolerance or is_lower:
+                is_lower = candidate < threshold[f] and found > gain[f] - clusters.tolerance
+                if found > gain[f] + clusters.tolerance or is_lower:
                     gain[f], threshold[f] = found, candidate
                     left[f], right[f] = (moving, rest) if p == 0 else (rest, moving)
 
@@ -403,16 +355,16 @@ def _best_targets(node, mass, norm, inner):
     """Return the two best clusters for some rows of a leaf: (best, its gain, second, its gain).
 
     The gain of a cluster Q from rows A is ||S(Q) + S(A)||^2 / (W(Q) + W(A)) - ||S(Q)||^2 / W(Q),
-    with S and W as in :class:`KauriNode`. The arguments `mass`, `norm` and `inner` are W(A),
+    with S and W as in :class:`KauriLeaf`. The arguments `mass`, `norm` and `inner` are W(A),
     ||S(A)||^2 and the products of S(A) with each S(Q). The leaf's own cluster is excluded. If there
     is no such cluster, its number is -1 and its gain is -inf.
     """
     first, second = -1, -1
     first_gain, second_gain = -np.inf, -np.inf
-    for q in range(node.masses.shape[0]):
-        if q == node.cluster:
+    for q in range(node.clusters.masses.shape[0]):
+        if q == node.leaf.cluster:
             continue
-        size, square = node.masses[q], node.squares[q]
+        size, square = node.clusters.masses[q], node.clusters.squares[q]
         gain = (square + 2.0 * inner[q] + norm) / (size + mass) - square / size
         if gain > first_gain:
             second, second_gain = first, first_gain
@@ -426,13 +378,13 @@ def _best_targets(node, mass, norm, inner):
 def _remaining(node, mass, norm, inner):
     """Return ||S||^2 / W of the leaf's cluster without some rows A of the leaf.
 
-    S and W are defined in :class:`KauriNode`. The arguments `mass`, `norm` and `inner` are W(A),
+    S and W are defined in :class:`KauriLeaf`. The arguments `mass`, `norm` and `inner` are W(A),
     ||S(A)||^2 and the products of S(A) with S of each cluster.
     """
-    left = node.masses[node.cluster] - mass
+    left = node.clusters.masses[node.leaf.cluster] - mass
     if left <= 0.0:  # no rows remain, or rounding has made their weight 0
         return 0.0
-    square = node.squares[node.cluster] - 2.0 * inner[node.cluster] + norm
+    square = node.clusters.squares[node.leaf.cluster] - 2.0 * inner[node.leaf.cluster] + norm
     return max(square, 0.0) / left
 
 
@@ -447,7 +399,7 @@ def _assignment(node, mass, norm, inner, product, other_inner):
 
     The cases have the names of the Kauri paper. A star makes one side a new cluster, and a double
     star makes both sides new clusters. A switch moves one side to another existing cluster, and a
-    reallocation moves both sides. S and W are defined in :class:`KauriNode`.
+    reallocation moves both sides. S and W are defined in :class:`KauriLeaf`.
 
     Parameters
     ----------
@@ -462,17 +414,20 @@ def _assignment(node, mass, norm, inner, product, other_inner):
     (gain, cluster of the moving side, cluster of the other side)
         The gain is the reduction of the k-means cost. The numbers K and K + 1 are new clusters.
     """
-    own, n = node.cluster, node.masses.shape[0]
-    other_mass, other_norm = node.mass - mass, max(node.norm - 2.0 * product + norm, 0.0)
+    own, n = node.leaf.cluster, node.clusters.masses.shape[0]
+    other_mass, other_norm = node.leaf.mass - mass, max(node.leaf.norm - 2.0 * product + norm, 0.0)
     if min(mass, other_mass) <= 0.0:  # rounding has made the weight of one side 0
         return -np.inf, own, own
     for q in range(n):
         other_inner[q] = node.inner[q] - inner[q]
-    before, tolerance = node.squares[own] / node.masses[own], node.tolerance
+    before, tolerance = (
+        node.clusters.squares[own] / node.clusters.masses[own],
+        node.clusters.tolerance,
+    )
     leaving = _remaining(node, mass, norm, inner) - before
     other_leaving = _remaining(node, other_mass, other_norm, other_inner) - before
     best = (-np.inf, own, own)
-    if node.n_new > 0:  # "star" in the paper: one side becomes a new cluster
+    if node.clusters.n_new > 0:  # "star" in the paper: one side becomes a new cluster
         best = _better(best, leaving + norm / mass, n, own, tolerance)
         best = _better(best, other_leaving + other_norm / other_mass, own, n, tolerance)
     target, gain, second, second_gain = _best_targets(node, mass, norm, inner)
@@ -484,8 +439,8 @@ def _assignment(node, mass, norm, inner, product, other_inner):
     best = _better(best, other_leaving + other_gain, own, other, tolerance)
     if node.is_only_leaf:  # if both sides left, the cluster would be empty
         return best
-    both = _remaining(node, node.mass, node.norm, node.inner) - before
-    if node.n_new > 1:  # "double star": both sides become new clusters
+    both = _remaining(node, node.leaf.mass, node.leaf.norm, node.inner) - before
+    if node.clusters.n_new > 1:  # "double star": both sides become new clusters
         new_gain = both + norm / mass + other_norm / other_mass
         best = _better(best, new_gain, n, n + 1, tolerance)
     if target != other:  # reallocation to two different clusters

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from building import built, interrupt_after
+from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import greedy.growth
 from greedy import DIVCLUST, Kauri
-from tao_cluster._utils.warnings import InterruptedWarning
 
 
 def inertia(X, weight):
@@ -91,11 +89,3 @@ def test_trees_are_nested_and_those_of_kauri_with_one_leaf_per_cluster(form, dig
         # Numbers of clusters can differ, where two assignments agree equally with the reference.
         assert tree.with_leaves(kauri.tree_.leaf_label) == kauri.tree_
         assert len(set(model.labels_)) == tree.n_leaves == k
-
-
-def test_an_interrupt_keeps_the_divisions_made(monkeypatch, digits):
-    full = DIVCLUST(9, reference=digits[:9]).fit(digits[:300])
-    interrupt_after(monkeypatch, (greedy.growth, "_replace"), 4)
-    with pytest.warns(InterruptedWarning, match="5 of at most 9 leaves"):
-        model = DIVCLUST(9, reference=digits[:9]).fit(digits[:300])
-    assert model.history_ == full.history_[:4]

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tao_cluster.tree.growth import Growth
+import numpy as np
 
-from .base import GreedyTree
-from .cubt import CutDeviance, DevianceLeaf
-from .growth import grow, keep_interrupted
-from .leaf_clusters import matched_leaf_labels
+from ..base import GreedyTree
+from ..growth import grown
+from .cubt import CutDeviance
+from .leaf_clusters import matched_labels
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -61,14 +61,9 @@ class DIVCLUST(GreedyTree):
     sees_centers = False
 
     def _grow(self, points, random_state):
-        n_clusters, growth = len(points.centers), Growth()
-        leaves = {growth.add(): DevianceLeaf.from_rows(points, points.rows)}
-        try:
-            grow(growth, leaves, CutDeviance.from_shares(points, 0, 0), n_clusters)
-        except KeyboardInterrupt:
-            keep_interrupted(points, growth, n_clusters)
+        n_clusters, rule = len(points.centers), CutDeviance.from_shares(points, 0, 0)
+        growth, leaves = grown(rule, rule.leaf(points.rows), n_clusters, is_kept=True)
         rows_of = {node: leaf.rows for node, leaf in leaves.items()}
-        label = matched_leaf_labels(points, rows_of, {node: i for i, node in enumerate(rows_of)})
-        for node, number in label.items():
-            growth.label[node] = number
+        for node, label in matched_labels(points, rows_of, np.arange(len(leaves))).items():
+            growth.label[node] = label
         return growth

@@ -16,7 +16,6 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity
 
 from greedy import MixtureTree
-from tao_cluster import compare
 
 
 def random_mixture(rng, k=5, d=3):
@@ -268,13 +267,3 @@ def test_a_reference_is_the_free_clustering_of_the_costs():
     low = X[:, :2]
     model = MixtureTree(3, reference=centers[:, :2], random_state=0).fit(X, embedding=low)
     np.testing.assert_array_equal(model.free_centers_, centers[:, :2])
-
-
-def test_it_stands_in_a_table_with_others():
-    X = load_iris().data
-    found = compare(X, 3, methods=["mixture", "imm"], random_state=0)
-    assert list(found.models) == ["mixture tree", "IMM"]
-    mixture, imm = (found.table.loc[name] for name in found.models)
-    tree, other = found.models.values()
-    np.testing.assert_array_equal(tree.free_centers_, other.free_centers_)
-    assert mixture["cost_increase"] == tree.cost_increase_ > imm["cost_increase"] > 0

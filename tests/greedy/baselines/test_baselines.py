@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from building import built
-from conftest import rest_in_sweeps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -14,15 +13,15 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.tree import DecisionTreeClassifier
 
 from greedy import CUBT, CLTree, KDTree
+from greedy.baselines.cltree import CutDensity, prune_stepwise
+from greedy.baselines.cubt import dissimilarity
+from greedy.baselines.leaf_clusters import deviance, merge_closest
 from greedy.builder_input import BuilderInput
-from greedy.cltree import CutDensity, prune_stepwise
-from greedy.cubt import dissimilarity
-from greedy.leaf_clusters import deviance, match_labels, merge_closest
+from tao_cluster.reference import match_labels
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 
 SMALL = {"max_examples": 30, "deadline": None}
-METHODS = [KDTree, CUBT, CLTree]
 
 
 @st.composite
@@ -114,14 +113,14 @@ def test_joins_lose_the_least_deviance(table, n_clusters):
     X, weight = X[weight > 0], weight[weight > 0].astype(float)
     points = points_of(X, weight)
     members = [[row] for row in range(len(X))]
-    group, statistics = merge_closest([deviance(points, np.array(m)) for m in members], n_clusters)
-    assert len(statistics) == min(n_clusters, len(X)) == len(set(group))
-    for g, found in enumerate(statistics):
-        expected = deviance(points, np.flatnonzero(group == g))
-        np.testing.assert_allclose(np.hstack(found), np.hstack(expected), atol=1e-9)
+    group, means = merge_closest([deviance(points, np.array(m)) for m in members], n_clusters)
+    assert len(means) == min(n_clusters, len(X)) == len(set(group))
+    joint = [deviance(points, np.flatnonzero(group == g)) for g in range(len(means))]
+    for mean, (_, expected, _) in zip(means, joint, strict=True):
+        np.testing.assert_allclose(mean, expected, atol=1e-9)
     if len(X) == n_clusters + 1:  # one join: the least of all
         lost = min(spread(X[[a, b]], weight[[a, b]]) for a in range(len(X)) for b in range(a))
-        assert sum(found[2] for found in statistics) == pytest.approx(lost)
+        assert sum(found[2] for found in joint) == pytest.approx(lost)
 
 
 # ---------------------------------------------------------------- CLTree
@@ -249,18 +248,6 @@ def test_regions_of_few_rows_are_no_leaves():
     assert tree.predict([[0.5], [8.5], [30.0]]).tolist() == [0, 1, 1]
 
 
-@pytest.mark.spaced(quick=0, slow=2)
-@pytest.mark.parametrize("method", [CUBT, CLTree])
-@pytest.mark.parametrize("max_leaves", [1, 5, None])
-def test_no_leaf_is_idle(method, max_leaves):
-    X = load_iris().data[::2]
-    for centers in (X[:3], X[::9]):
-        tree = built(method, X, centers, max_leaves=max_leaves)
-        assert tree.n_leaves <= (max_leaves or 4 * len(centers))
-        assert set(tree.apply(X)) == set(tree.leaves)
-        assert tree.prune().n_leaves == tree.n_leaves
-
-
 @pytest.mark.slow
 @settings(**SMALL)
 @given(tables(), st.integers(0, 3))
@@ -342,34 +329,6 @@ def test_kd_leaves_get_the_label_of_least_surrogate_cost(digits, digits_referenc
 
 
 # ---------------------------------------------------------------- what all share
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", rest_in_sweeps(METHODS, KDTree, CLTree))
-def test_forms_weights_and_threads_give_the_same_tree(method, rng):
-    X = np.round(rng.normal(size=(90, 4)), 1)
-    centers = X[:4]
-    tree = built(method, X, centers)
-    for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X[:, ::-1][:, ::-1]):
-        assert built(method, form, centers) == tree
-    for n_jobs in (2, -1):
-        assert built(method, X, centers, n_jobs=n_jobs) == tree
-    weight = rng.integers(0, 3, len(X))
-    weighted = built(method, X, centers, sample_weight=weight)
-    repeated = built(method, np.repeat(X, weight, axis=0), centers)
-    np.testing.assert_array_equal(weighted.predict(X[weight > 0]), repeated.predict(X[weight > 0]))
-    narrow = X.astype(np.float32)
-    assert built(method, narrow, centers) == built(method, narrow.astype(np.float64), centers)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_degenerate_rows_make_valid_trees(method):
-    for X in (np.zeros((1, 2)), np.ones((9, 2)), np.zeros((9, 1))):
-        tree = built(method, X, X[:1])
-        assert tree.n_leaves == 1
-        assert tree.predict(X).tolist() == [0] * len(X)
-    two = np.repeat([[0.0, 5.0], [1.0, 5.0]], 20, axis=0)
-    assert len(set(built(method, two, two[[0, 0, 30]]).predict(two))) == 2
 
 
 # ---------------------------------------------------------------- numbers

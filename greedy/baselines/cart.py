@@ -17,7 +17,7 @@ from tao_cluster.problem.problem import Result
 from tao_cluster.tree.leaf_size import with_leaf_size
 from tao_cluster.tree.routing import kernel_arrays
 
-from .base import CONSTRAINTS, Method
+from ..base import CONSTRAINTS, Method
 
 
 @dataclass(eq=False, repr=False)

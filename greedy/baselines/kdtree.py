@@ -7,13 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.margins import TIE
 
-from .base import POSITIVE, CostTree
-from .builder_input import BuilderInput, clipped
-from .growth import Cut, grow
-from .surrogate_cuts import surrogate_node
+from ..base import POSITIVE, CostTree
+from ..builder_input import BuilderInput, clipped
+from ..growth import Cut, RowRule, grown
+from ..surrogate_cuts import surrogate_node
 
 _DIGITS = 9  # variances that agree in this many significant digits count as equal
 
@@ -64,16 +63,14 @@ class KDTree(CostTree):
     }
 
     def _grow(self, points, random_state):
-        rule, growth, n_clusters = CutMedian(points), Growth(), len(points.centers)
-        root = rule.leaf(points.rows)
+        rule, n_clusters = CutMedian(points), len(points.centers)
         max_leaves = 2 * n_clusters if self.max_leaves is None else self.max_leaves
         max_leaves = 1 if n_clusters == 1 else max_leaves
-        grow(growth, {growth.add(root.label): root}, rule, max_leaves)
-        return growth
+        return grown(rule, rule.leaf(points.rows), max_leaves)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class CutMedian:
+class CutMedian(RowRule):
     """Rule of growth: cut the leaf with most rows at the median of its most variable feature."""
 
     points: BuilderInput
@@ -102,12 +99,6 @@ class CutMedian:
             if threshold is not None:
                 return Cut(int(feature), threshold, self.upper_bound(leaf))
         return None
-
-    def split(self, leaf, cut):
-        """Return the two leaves into which a cut divides the rows of a leaf."""
-        rows = leaf.rows
-        goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
-        return self.leaf(rows[goes_left]), self.leaf(rows[~goes_left])
 
     def _variance(self, rows):
         X, weight = self.points.X[rows], self.points.weight[rows]

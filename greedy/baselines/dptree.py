@@ -6,13 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.tree import midpoint
 
-from .base import CostTree
-from .builder_input import BuilderInput
-from .growth import Cut, grow
-from .separating_cuts import edge_sums, fixed_labels_node
+from ..base import CostTree
+from ..builder_input import BuilderInput
+from ..growth import Cut, grown
+from ..separating_cuts import edge_sums, separation_node
 
 # The cost of a row that a cut separates from its centre is bounded by the diameter of the centres
 # of the node to this power (lemma 3 and inequality 15 of the paper).
@@ -63,10 +62,7 @@ class DPTree(CostTree):
 
     def _grow(self, points, random_state):
         rule = CutBySearchTrees(points, POWERS[self.objective])
-        root = Centers(np.arange(len(points.centers)))
-        growth = Growth()
-        grow(growth, {growth.add(root.label): root}, rule)
-        return growth
+        return grown(rule, Centers(np.arange(len(points.centers))))[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +153,7 @@ class CutBySearchTrees:
     def _node(self):
         """SeparationNode of all rows and all centres, the input of the kernel."""
         every = np.arange(len(self.points.centers))
-        terms = (self.points, self.points.rows, every)
-        return fixed_labels_node(*terms, all_left=True, is_ratio=False)
+        return separation_node(self.points, self.points.rows, every, keep_labels=True)
 
     def _tree(self, feature):
         """Build the optimal search tree of a feature."""

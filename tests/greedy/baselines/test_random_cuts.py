@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import chisquare, kstest
-from sklearn.cluster import KMeans
-from sklearn.datasets import load_iris
 
 from greedy import RandomCuts
 from greedy.bounds import bound
@@ -170,25 +168,6 @@ def test_the_first_tree_of_least_cost_is_kept(objective, name, rng):
         assert cost <= best[0] + 1e-9
         assert tree == best[1] or cost < best[0] - 1e-9
         best = (cost, tree)
-
-
-@pytest.mark.parametrize(("objective", "name"), RULES_OF)
-def test_the_best_tree_is_kept_for_any_form_of_the_rows(objective, name, rng):
-    X = load_iris().data
-    centers = KMeans(5, n_init=1, random_state=0).fit(X).cluster_centers_
-    options = {"rule": name, "objective": objective, "n_trees": 40, "rng": 7}
-    tree = built(RandomCuts, X, centers, **options)
-    for form in (sp.csr_matrix(X), np.asfortranarray(X)):
-        assert built(RandomCuts, form, centers, **options) == tree
-    for n_jobs in (2, 3):
-        assert built(RandomCuts, X, centers, n_jobs=n_jobs, **options) == tree
-    weight = rng.integers(0, 3, len(X))
-    weighted = built(RandomCuts, X, centers, sample_weight=weight, **options)
-    assert weighted == built(RandomCuts, np.repeat(X, weight, axis=0), centers, **options)
-    table = distances(X, centers, objective)
-    few = built(RandomCuts, X, centers, **{**options, "n_trees": 5})
-    costs = [table[np.arange(len(X)), each.predict(X)].sum() for each in (tree, few)]
-    assert costs[0] <= costs[1]
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,24 +82,6 @@ def test_leaves_are_clean_cells_or_parts_of_one(problem, rest):
 
 
 @pytest.mark.slow
-@settings(**SMALL)
-@given(problems(), REST)
-def test_forms_of_the_input_change_nothing(problem, rest):
-    X, centers, weight = problem
-    X, centers = X - 1, centers - 1
-    options = {"rest": rest, "sample_weight": weight}
-    tree = built(ExKCenter, X, centers, **options)
-    for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X.astype(np.float32)):
-        assert built(ExKCenter, form, centers, **options) == tree
-    assert built(ExKCenter, X, centers, n_jobs=2, **options) == tree
-    assert built(ExKCenter, np.repeat(X, weight, axis=0), centers, rest=rest) == tree
-    assert built(ExKCenter, X, centers, rest=rest, sample_weight=5 * weight) == tree
-    plain = built(ExKCenter, X, centers, midpoints=False, **options)
-    present = weight > 0
-    np.testing.assert_array_equal(plain.predict(X[present]), tree.predict(X[present]))
-
-
-@pytest.mark.slow
 def test_the_bound_of_the_paper_holds(rng):
     """Theorem 2's proof: boxes of sides L / floor(s ** (1 / d)), where OPT >= L / (2 s)."""
     for _ in range(20):
@@ -138,8 +119,3 @@ def test_halves_serve_where_the_grid_is_one_box(digits):
     data, ones = KCenter().prepare(digits), np.ones(len(digits))
     value = KCenter().value(data, halves.labels_, ones, halves.cluster_centers_)
     assert halves.inertia_ == pytest.approx(value)
-
-
-def test_an_unknown_rest_raises():
-    with pytest.raises(ValueError, match="'rest' parameter of ExKCenter"):
-        built(ExKCenter, [[0.0]], [[0.0]], rest="none")

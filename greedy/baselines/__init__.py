@@ -1,0 +1,1 @@
+"""Methods for comparison. They are imported from `greedy`, and each file has one method."""
