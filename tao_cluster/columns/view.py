@@ -118,11 +118,8 @@ class RawView(Facade):
     @property
     def _column_range(self):
         """Smallest and largest fitted value of each feature in raw units; None if unknown."""
-        known = getattr(self.model, "_column_range", None)
-        if known is None:
-            return None
-        used = self._column_of
-        return raw_range(known[:, used], [self.columns[j] for j in used])
+        known, used = getattr(self.model, "_column_range", None), self._column_of
+        return None if known is None else raw_range(known[:, used], [self.columns[j] for j in used])
 
     @property
     def feature_importances_(self):
