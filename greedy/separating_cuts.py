@@ -85,7 +85,9 @@ class SeparationNode:
             else:  # without rows, use the fraction of the centres
                 low = high = np.tile(n_left / c, (len(features), 1))
             depth = np.empty(cost.shape)
-            _expected_depths(low, high, n_left, c, self.used[:, features].astype(float), depth)
+            _expected_depths(
+                low, high, n_left, c, self.used[:, features].astype(float, order="C"), depth
+            )
             value += self.factor * depth
             value -= np.where(low < high, _SLACK * np.abs(value), 0.0)
         return value

@@ -325,14 +325,14 @@ def _minimum(model, slope, w, price):
 # curvature. A step of Newton's method subtracts the shift from the bias.
 
 
-@jit(error_model="numpy")
+@jit
 def complete(state, sign, weight):
     """Compute the derivatives of a state at its margins, and return its sums."""
     loss, slope, total = logistic(state[0], sign, weight, state[1], state[2])
     return loss, total, slope / total if total > 0.0 else np.copysign(np.inf, slope)
 
 
-@jit(error_model="numpy")
+@jit
 def assess(X, rows, origin, scale, state, sums_of_state, weight, price, w, features, tol):
     """Return the gradient and what is needed for the duality gap and its rounding errors.
 
@@ -387,7 +387,7 @@ def assess(X, rows, origin, scale, state, sums_of_state, weight, price, w, featu
     return gradient, is_covered, gap, residual, size, penalty
 
 
-@jit(error_model="numpy")
+@jit
 def sample(X, rows, origin, scale, features, curvature, n_sample, part):
     """Write a sample of the rows to the columns of `part`; return their number.
 
@@ -442,7 +442,7 @@ def correct(matrix, change, slope_change):
                 row[j] += a * slope_change[j] - b * product[j]
 
 
-@jit(error_model="numpy")
+@jit
 def line_search(
     X, rows, origin, scale, state, sums_of_state, sign, weight, features, change, w, price
 ):
@@ -477,8 +477,7 @@ def line_search(
         return 0.0, mean, predicted, sums_of_state
     margin = state[0].copy()
     for _ in range(_MAX_HALVINGS):
-        for r in range(direction.shape[0]):
-            state[0, r] = margin[r] + size * direction[r]
+        _move(state, margin, direction, size)
         found = complete(state, sign, weight)
         objective = found[0]
         for f in range(features.shape[0]):
@@ -488,6 +487,13 @@ def line_search(
                 w[features[f]] += size * change[f]
             return size, mean, predicted, found
         size /= 2.0
-    state[0] = margin
+    _move(state, margin, direction, 0.0)
     complete(state, sign, weight)
     return 0.0, mean, predicted, sums_of_state
+
+
+@jit
+def _move(state, margin, direction, size):
+    # A loop, because the assignment of an array to a slice takes seconds to compile.
+    for r in range(margin.shape[0]):
+        state[0, r] = margin[r] + size * direction[r]

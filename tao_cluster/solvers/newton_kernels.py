@@ -232,7 +232,7 @@ _stored = by_layout(_stored_dense, _stored_csr)
 # ---------------------------------------------------------------- losses and models
 
 
-@jit(error_model="numpy")
+@jit
 def logistic(margin, sign, weight, residual, curvature):
     """Return the sums of the losses log(1 + exp(-sign * margin)) times `weight`, and derivatives.
 
