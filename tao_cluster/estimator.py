@@ -223,7 +223,7 @@ class TAOClustering(TreeClustering):
         Labels, centres and cost of the free clustering.
     history_ : list of dict
         One record per evaluated tree: stage ("start", "search", "direct", "relax",
-        "regrow", "exact", "direct fit", "penalty" or "polish"), lambda (in the stage "exact" the
+        "regrow", "exact", "direct fit" or "penalty"), lambda (in the stage "exact" the
         penalty per parameter), mu (0 in the stage "direct fit", infinite in the direct form),
         cost_increase (percent, of the rows without noisy copies), leaves, non_zeros, mismatch
         (weight of the rows whose assignment differs from the tree's), kept (whether it is the best

@@ -326,13 +326,13 @@ class Fit:
     def finished(self, state, size, is_last=True):
         """Return the simplified tree of a state, as a Candidate.
 
-        If trees are fitted to a sample of the rows, passes over all rows improve the tree first.
+        The tree of a sample of the rows is evaluated on all rows.
 
         Parameters
         ----------
         state : State, of the rows of `search`, with or without noisy copies
         size : float or int
-        is_last : bool, whether there is time for passes over all rows and for pruning
+        is_last : bool, whether there is time for pruning
         """
         rows, settings = self.rows, self.rows.settings
         if rows is not self.search:
@@ -506,11 +506,6 @@ class Method:
     def tests_sets(self):
         """Whether tests can be sets of levels of a categorical variable."""
         return self.settings.algorithm.is_direct and not self.settings.is_oblique
-
-    @property
-    def midpoints(self):
-        """Whether thresholds are halfway between the values of rows."""
-        return self.settings.split_kind.midpoints
 
     def check_data(self, X, weight):
         """Raise a ValueError if the node solver or the penalty does not support X or weights."""

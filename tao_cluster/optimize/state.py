@@ -436,8 +436,8 @@ class Evaluator:
         Parameters
         ----------
         stage : str
-            One of "start", "search", "direct", "relax", "regrow", "exact", "direct fit", "penalty",
-            "sets" and "polish".
+            One of "start", "search", "direct", "relax", "regrow", "exact", "direct fit", "penalty"
+            and "sets".
         state : State
         lambda_, mu : float
             In the direct form, mu is infinite.

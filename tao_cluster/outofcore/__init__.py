@@ -1,4 +1,4 @@
-"""Fits to more rows than memory holds: a sample finds the tree, passes over all rows refine it."""
+"""Fits to more rows than memory holds: a sample finds the tree, passes over all rows finish it."""
 
 from .blocks import (
     Block,

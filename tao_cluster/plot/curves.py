@@ -58,7 +58,6 @@ STAGES = {
     "relax": ("refits of tests", "#009E73"),
     "exact": ("passes on the cost", "#5E3C99"),
     "search": ("search", "#D55E00"),
-    "polish": ("passes over all rows", "#000000"),
 }
 
 # Axis label of each measure of the size of a tree. The keys are columns of the table of results

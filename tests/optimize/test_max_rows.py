@@ -1,4 +1,4 @@
-"""A weighted sample finds the tree, and passes over all rows improve it and make it exact."""
+"""A weighted sample finds the tree; labels, centres and costs are those of all rows."""
 
 from dataclasses import replace
 
@@ -70,8 +70,6 @@ def test_result_is_exact_over_all_rows(digits, digits_reference, kind):
     reference = None if kind == "spherical" else digits_reference
     model = fitted(digits, reference, **options)
     assert_exact(model, digits)
-    stages = [record["stage"] for record in model.history_]
-    assert stages.index("polish") == len(stages) - 1
     assert_same_fit(model, fitted(digits, reference, n_jobs=2, **options))
 
 
@@ -81,7 +79,6 @@ def test_a_sample_of_all_rows_is_no_sample(digits, digits_reference):
     other = fitted(digits, digits_reference, max_rows=N_ROWS, lambda_=2.0)
     assert_same_fit(whole, other)
     assert other.n_iter_ == whole.n_iter_
-    assert "polish" not in {record["stage"] for record in other.history_}
 
 
 @pytest.mark.slow
@@ -119,17 +116,6 @@ def test_few_heavy_rows_keep_their_clusters(rng):
     assert model.cost_increase_ < 5
 
 
-@pytest.mark.slow
-def test_passes_over_all_rows_lower_the_cost(digits, digits_reference):
-    options = {"lambda_": 4.0, "max_rows": 200}
-    plain = fitted(digits, digits_reference, relax=False, **options)
-    *_, last, polished = plain.history_
-    assert last["lambda"] == polished["lambda"] == plain.best_lambda_ == 4.0
-    assert_exact(plain, digits)
-    model = fitted(digits, digits_reference, **options)
-    assert model.inertia_ < plain.inertia_
-
-
 def test_a_sample_smaller_than_the_clusters_is_refused(digits):
     with pytest.raises(ValueError, match=r"max_rows=9 should be >= n_clusters=10"):
         TAOClustering(10, algorithm=DirectForm(max_rows=9)).fit(digits)
@@ -159,9 +145,6 @@ RECORDED = {
 @pytest.mark.parametrize("kind", rest_in_sweeps(RECORDED, "lambda", "leaves"))
 def test_records_mark_costs_of_the_sample(digits, digits_reference, kind):
     model = fitted(digits, digits_reference, max_rows=SAMPLE, **RECORDED[kind])
-    whole = [r for r in model.history_ if r["stage"] == "polish"]
-    assert not any(record["sampled"] for record in whole)
-    assert whole
-    assert all(record["sampled"] for record in model.history_ if record not in whole)
+    assert all(record["sampled"] for record in model.history_)
     other = fitted(digits, digits_reference, **RECORDED[kind])
     assert not any(record["sampled"] for record in other.history_)
