@@ -19,21 +19,9 @@ from .._utils.warnings import listed
 from ..facade import Facade
 from ..tree import tree_of
 from .dates import Date
-from .names import (
-    Indicator,
-    Numbered,
-    Numeric,
-    check_feature_names,
-    names_of,
-    printable_names,
-)
+from .names import Indicator, Numbered, Numeric, check_feature_names, names_of, printable_names
 from .readers import Number
-from .steps import (
-    Column,
-    UnsupportedStepError,
-    columns_of,
-    split_text_steps,
-)
+from .steps import Column, UnsupportedStepError, columns_of, split_text_steps
 from .table_reader import TableReader, encoded_once, output_name
 from .trees import raw_range, raw_sides, raw_stds, raw_tree
 
