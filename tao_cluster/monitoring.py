@@ -251,14 +251,12 @@ def _costs(model, X, month, arrays):
     if len(rows) < len(month.labels):
         X = _safe_indexing(X, rows)
         arrays = {name: _safe_indexing(array, rows) for name, array in arrays.items()}
-    if "y" in arrays:
-        cost = last_step(model).cost_increase(transformed(flat_steps(model)[:-1], X), **arrays)
-        return pd.Series({"rows with another label": cost})
-    further = dict.fromkeys(("y", "sample_weight", "embedding")) | arrays
     last = last_step(model)
-    if len(rows) < len(last.free_centers_):  # too few for a free clustering of their own
-        X = transformed(flat_steps(model)[:-1], X)
-        return pd.Series([last.cost_increase(X, **arrays), np.nan], names)
+    if "y" in arrays or len(rows) < len(last.free_centers_):  # too few for a clustering of them
+        cost = last.cost_increase(transformed(flat_steps(model)[:-1], X), **arrays)
+        costs = {"rows with another label": cost}
+        return pd.Series(costs if "y" in arrays else dict(zip(names, (cost, np.nan), strict=True)))
+    further = dict.fromkeys(("y", "sample_weight", "embedding")) | arrays
     found, cost, *_ = refitted(model, X, X, "tests", further)
     return pd.Series([cost, last_step(found).cost_increase_], names)
 

@@ -121,8 +121,11 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     tree = tree_of(model)
     sizes, spreads, sides, observed, densities = _of_rows(model, tree, X, sample_weight)
     labels = list(zip(cluster_numbers(model), cluster_names(model), strict=True))
+    is_weighted = sizes is not None and not np.array_equal(*sizes[:2])
     nodes = [
-        _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
+        _node(tree, i, labels)
+        | _size_at(sizes, i, is_weighted)
+        | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
     ]
     decimals = decimals_of_columns(model, tree)
@@ -414,7 +417,7 @@ def _counted(model):
     return "labelled rows" if {*given.tolist()} - {*classes.tolist()} else "rows"
 
 
-def _size_at(sizes, node):
+def _size_at(sizes, node, is_weighted):
     """Return the row counts of a node as keys and values of its dict in a report.
 
     The sizes are the numbers of the rows that reach each node, the sums of their weights, and
@@ -425,7 +428,7 @@ def _size_at(sizes, node):
     rows, weights, counted = sizes
     return {
         "rows": int(rows[node]),
-        "weight": None if np.array_equal(rows, weights) else float(weights[node]),
+        "weight": float(weights[node]) if is_weighted else None,
         "count": float(weights[node]),
         "share": float(weights[node] / weights[0]),
         "counted": counted,
@@ -467,7 +470,7 @@ def _of_rows(model, tree, X, sample_weight):
     return sizes, stds, sides, observed, densities
 
 
-def _node(tree, i, sizes, labels):
+def _node(tree, i, labels):
     children = [int(tree.children_left[i]), int(tree.children_right[i])]
     is_leaf = children[0] < 0
     value = tree.leaf_value
@@ -481,7 +484,7 @@ def _node(tree, i, sizes, labels):
         "cluster": labels[tree.leaf_label[i]][0] if is_leaf else None,
         "name": labels[tree.leaf_label[i]][1] if is_leaf else None,
         "histogram": value[i].tolist() if is_leaf and value is not None else None,
-    } | _size_at(sizes, i)
+    }
 
 
 def _summary(model, tree, names, n_clusters, root):

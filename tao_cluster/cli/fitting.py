@@ -105,20 +105,14 @@ def _fit(options):
     seconds = time.perf_counter() - start
     arguments.name_clusters(model, options)
     with reading_once(model, rows.X):
-        _write(options, out, model, rows, seconds)
+        estimator, Z = folder.transformed(model, rows.X)
+        name = f"TAO {options.split}"
+        print(Comparison.from_models({name: estimator}, Z, seconds={name: seconds}))
+        print("\n" + to_text(model, max_terms=8))
+        schema, shape = folder.schema_of(model, options), options.image_shape
+        folder.write_model(out, model, schema, rows.X, shape, options.data.name)
+        folder.write_labels(out / folder.LABELS, rows, estimator, Z)
     print(done)
-
-
-def _write(options, out, model, rows, seconds):
-    """Print what a fit has found, and write the files of its folder."""
-    estimator, Z = folder.transformed(model, rows.X)
-    name = f"TAO {options.split}"
-    print(Comparison.from_models({name: estimator}, Z, seconds={name: seconds}))
-    print("\n" + to_text(model, max_terms=8))
-    folder.write_model(
-        out, model, folder.schema_of(model, options), rows.X, options.image_shape, options.data.name
-    )
-    folder.write_labels(out / folder.LABELS, rows, estimator, Z)
 
 
 def _path(options):

@@ -46,12 +46,10 @@ def add_parsers(commands):
 
     why = add("explain", "explain why a row is in its cluster", _explain, model, rows)
     which = why.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "--row", type=int, default=None, help="number of the row in the file, counted from 0"
-    )
-    which.add_argument(
-        "--id", default=None, help="name of the row, in the column that fit --id has set"
-    )
+    text = "number of the row in the file, counted from 0"
+    which.add_argument("--row", type=int, default=None, help=text)
+    text = "name of the row, in the column that fit --id has set"
+    which.add_argument("--id", default=None, help=text)
 
     text = "compare the rows of two files, such as two months, by a fitted tree"
     both = add("monitor", text, _monitor, model, rows)

@@ -353,13 +353,9 @@ def _reader(step, columns, name):
 
 @through.register(OneHotEncoder)
 def _one_hot(step, columns, name):
-    nothing = [None] * len(columns)
-    dropped = nothing if step.drop_idx_ is None else step.drop_idx_
-    rare = getattr(step, "infrequent_categories_", nothing)
-    categories = [values.tolist() for values in step.categories_]
-    rare = [[] if values is None else values.tolist() for values in rare]
+    dropped = [None] * len(columns) if step.drop_idx_ is None else step.drop_idx_
     found = []
-    for column, values, few, drop in zip(columns, categories, rare, dropped, strict=True):
+    for column, (values, few), drop in zip(columns, encoded_levels(step), dropped, strict=True):
         is_indicator = column.source.is_category
         if column.operations or (is_indicator and few):
             raise _unsupported(step, name, "encodes columns that a step before it has transformed")
@@ -369,6 +365,13 @@ def _one_hot(step, columns, name):
         else:
             found += _levels(column.source, values, few, drop, step.handle_unknown != "ignore")
     return found
+
+
+def encoded_levels(encoder):
+    """Return all levels of each column of a OneHotEncoder, and those with one feature together."""
+    rare = getattr(encoder, "infrequent_categories_", [None] * len(encoder.categories_))
+    pairs = zip(encoder.categories_, rare, strict=True)
+    return [(values.tolist(), [] if few is None else few.tolist()) for values, few in pairs]
 
 
 def _levels(source, values, rare, drop, has_unknown):
@@ -384,7 +387,7 @@ def _levels(source, values, rare, drop, has_unknown):
     has_unknown : bool
         Whether levels that the fit has not seen count as rare.
     """
-    keys, rare_keys = [*map(_key, values)], {*map(_key, rare)}
+    keys, rare_keys = [*map(level_key, values)], {*map(level_key, rare)}
     kept = [slot for slot, key in enumerate(keys) if key not in rare_keys]
     # Missing values are a level of their own or, if an imputer replaces them, that of their fill.
     missing = next((slot for slot, value in enumerate(values) if is_missing(value)), None)
@@ -412,9 +415,9 @@ def _level(source, key, category, slot, has_missing, **parts):
     return Column(level)
 
 
-def _key(value):
-    """Return a string that identifies a level; None and NaN are different levels."""
-    value = None if value is None else plain_cell(value)
+def level_key(value):
+    """Return a string that identifies a level; all missing values are one level."""
+    value = plain_cell(value)
     return "missing" if value is None else repr(value)
 
 

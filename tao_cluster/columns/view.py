@@ -266,11 +266,8 @@ class RawView(Facade):
 
     def _raw_numbers(self, X, features):
         """Return the columns of numeric features, with missing values imputed."""
-        X = self._raw_part(X, features).copy()
         fills = np.array([self._sources[f].fill for f in features], dtype=float)  # NaN for None
-        values, of_value = (X.data, X.indices) if sp.issparse(X) else (X, np.arange(X.shape[1]))
-        np.copyto(values, fills[of_value], where=np.isnan(values))
-        return check_rows(X)
+        return check_rows(_with_gaps_filled(self._raw_part(X, features), fills))
 
     def _raw_part(self, X, features):
         """Return the columns of numeric features as floats, which may be missing.
@@ -326,6 +323,14 @@ class RawView(Facade):
     def _named(self, X):
         """Return X; if it has no column names, add those of the fit, by which steps may select."""
         return X if self.fit_names is None or hasattr(X, "columns") else as_frame(X, self.fit_names)
+
+
+def _with_gaps_filled(X, fills):
+    """Replace missing values of column j by fills[j]; they stay missing where fills[j] is NaN."""
+    X = X.copy()
+    values, of_value = (X.data, X.indices) if sp.issparse(X) else (X, np.arange(X.shape[1]))
+    np.copyto(values, fills[of_value], where=np.isnan(values))
+    return X
 
 
 def _name(source, raw, filled):

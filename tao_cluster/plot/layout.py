@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tree import Tree
+from ..tree.shape import selected
 
 # The gap between two levels grows by a share of it per inch of the length of the longest edge in it
 # across the direction of growth, up to _MOST times the gap. The share is _GROWTH times the gap.
@@ -442,23 +442,7 @@ class UpperTree:
         hidden = {int(i): leaves[number[leaves] == i] for i in np.flatnonzero(is_cut)}
         if len(origin) == tree.n_nodes:
             return cls(tree, origin, number, {})
-        return cls(_cut(tree, origin, number, hidden), origin, number, hidden)
-
-
-def _cut(tree, origin, number, hidden):
-    """Return the tree of the nodes `origin`, in which roots of hidden subtrees become leaves."""
-    children = [
-        np.where(side[origin] < 0, -1, number[side[origin]])
-        for side in (tree.children_left, tree.children_right)
-    ]
-    splits = [tree.split(i) for i in origin]
-    label, threshold = tree.leaf_label[origin].copy(), tree.threshold[origin].copy()
-    value = None if tree.leaf_value is None else tree.leaf_value[origin].copy()
-    for node, leaves in hidden.items():
-        for side in children:
-            side[node] = -1
-        splits[node], threshold[node] = None, 0.0
-        label[node] = tree.leaf_label[leaves[0]]
-        if value is not None:
-            value[node] = tree.leaf_value[leaves[0]]
-    return Tree.from_splits(*children, splits, threshold, label, tree.n_features, value)
+        kept, stands_for = origin.copy(), np.arange(tree.n_nodes)
+        for node, own in hidden.items():  # its first leaf stands for a hidden subtree
+            kept[node] = stands_for[origin[node]] = own[0]
+        return cls(selected(tree, kept, stands_for), origin, number, hidden)

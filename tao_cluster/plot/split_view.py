@@ -141,11 +141,8 @@ class SplitView(TreeView):
     def ends(self):
         """Where both sides lead: "left to node 1, right to cluster 4"."""
         texts = []
-        for side, children in (
-            ("left", self.tree.children_left),
-            ("right", self.tree.children_right),
-        ):
-            child = int(children[self.node])
+        for side in ("left", "right"):
+            child = int(getattr(self.tree, f"children_{side}")[self.node])
             is_leaf = self.tree.children_left[child] < 0
             name = self.labels[self.tree.leaf_label[child]] if is_leaf else f"node {child}"
             texts.append(f"{side} to {brief(name)}")

@@ -23,6 +23,7 @@ from .._utils.warnings import warn
 from ..columns import TableReader
 from ..columns.names import level_name
 from ..columns.schema import Schema
+from ..columns.steps import encoded_levels, level_key
 from ..objectives import Objective
 from ..optimize.settings import OBJECTIVES
 from ..problem.scaling import ClusteringSpace
@@ -588,16 +589,9 @@ def _learned(encoder):
 
 def _levels(encoder):
     """Yield (levels with a feature, levels of the feature "other") of each column: two lists."""
-    rare_levels = getattr(encoder, "infrequent_categories_", [None] * len(encoder.categories_))
-    for found, of_other in zip(encoder.categories_, rare_levels, strict=True):
-        rare = [] if of_other is None else of_other.tolist()
-        keys = {*map(_key, rare)}
-        yield [level for level in found.tolist() if _key(level) not in keys], rare
-
-
-def _key(level):
-    """Return a level as a key; all NaN, which are the level of missing values, have the same."""
-    return None if isinstance(level, float) and math.isnan(level) else level
+    for levels, rare in encoded_levels(encoder):
+        keys = {*map(level_key, rare)}
+        yield [level for level in levels if level_key(level) not in keys], rare
 
 
 def _small_table(names, learned):

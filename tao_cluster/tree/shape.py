@@ -230,7 +230,7 @@ def pruned(tree, counts=None):
     order, stands_for = kept_nodes(tree, counts)
     if np.array_equal(order, np.arange(tree.n_nodes)):
         return tree
-    return _selected(tree, order, stands_for)
+    return selected(tree, order, stands_for)
 
 
 def kept_nodes(tree, counts=None):
@@ -272,7 +272,7 @@ def _same_output(tree, a, b):
     )
 
 
-def _selected(tree, order, stands_for):
+def selected(tree, order, stands_for):
     """Return the tree that consists of the nodes `order`, numbered in this order.
 
     stands_for[i] is the node that takes the place of node i wherever i was a child.
