@@ -44,10 +44,11 @@ def test_depth_and_explanation_size(staircase):
 
 
 @pytest.mark.parametrize(
-    ("cost", "free", "percent"), [(110, 100, 10), (90, 100, -10), (0, 0, 0), (1, 0, np.inf)]
+    ("cost", "free", "percent"),
+    [(110, 100, 10), (90, 100, -10), (0, 0, 0), (1, 0, np.inf), (4 * (1 + 1e-15), 4, 0)],
 )
 def test_cost_increase(cost, free, percent):
-    assert cost_increase(cost, free) == pytest.approx(percent)
+    assert cost_increase(cost, free) == pytest.approx(percent, abs=0)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -173,6 +173,12 @@ def test_tests_of_one_feature_are_bounds_whatever_their_weight():
     assert explanation_sizes(tree)[tree.leaves].tolist() == [1, 1, 2, 2]
 
 
+def test_strict_bounds_are_the_tighter_ones():
+    tree = chain((0, 1.0, 2.0, True), (0, -1.0, -2.0, False), (0, 1.0, 2.0, True))
+    assert tree.to_rules()[-1] == "if x0 < 2 then cluster 3"
+    assert tree.to_rules()[1] == "if 2 <= x0 <= 2 then cluster 1"
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     weight=st.floats(allow_nan=False, allow_infinity=False).filter(bool),

@@ -312,3 +312,12 @@ def test_for_labels_the_size_does_not_depend_on_the_number_of_clusters(split):
     terms = {"objective": "labels", "split": split, "random_state": 0}
     trees = [TAOClustering(k, **terms).fit(X, labels).tree_ for k in (2, 40)]
     assert trees[0] == trees[1]
+
+
+@pytest.mark.slow
+def test_the_default_of_axis_aligned_trees_has_no_largest_number_of_leaves():
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    model = TAOClustering(20, split="axis", random_state=0).fit(X)
+    assert model.tree_.n_leaves > 32
+    limited = TAOClustering(20, split="axis", depth=5, random_state=0).fit(X)
+    assert limited.tree_.n_leaves <= 32

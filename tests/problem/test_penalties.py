@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from tao_cluster import Tree
 from tao_cluster.objectives import KMeans, KMedians
-from tao_cluster.penalties import SquaredError, ZeroOne
+from tao_cluster.penalties import CostCriterion, SquaredError, ZeroOne
 from tao_cluster.problem.problem import Problem, mismatch_prices
 from tao_cluster.reference import free_clustering
 
@@ -45,6 +45,15 @@ def test_histogram_is_the_share_of_each_cluster():
 @pytest.mark.parametrize("penalty", [ZeroOne(), SquaredError()])
 def test_equal_votes_go_to_the_lowest_cluster(penalty):
     assert penalty.leaf(np.array([3, 1, 3, 1, 2]), np.ones(5), 5)[0] == 1
+
+
+def test_cost_criterion_weighs_costs(tree):
+    distances, weight = np.array([[1.0, 2, 3], [6, 5, 0]]), np.array([1.0, 10.0])
+    criterion = CostCriterion(distances, weight)
+    loss = criterion.loss_at(tree)
+    np.testing.assert_array_equal(loss(np.arange(2), np.array([1, 2])), [3, 60])
+    assert criterion.best_output(np.arange(2)) == (2, None)
+    assert CostCriterion(distances, weight[::-1]).best_output(np.arange(2)) == (0, None)
 
 
 # ---------------------------------------------------------------- the problem
