@@ -5,10 +5,10 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tao_cluster.objectives.base import cluster_sums
 from tao_cluster.problem.problem import Result
 from tao_cluster.reference import cost_increase
 from tao_cluster.tree.growth import Growth
@@ -332,9 +332,9 @@ def trace(problem, points, growth, tree, leaf_of_row, n_base):
     """
     place = np.cumsum(tree.children_left < 0) - 1  # position of each leaf in `tree.leaves`
     leaf_of_row = place[leaf_of_row]
-    n_last = tree.n_leaves
-    mass = np.bincount(leaf_of_row, problem.weight, n_last)
-    surrogate = cluster_sums(points.distances, leaf_of_row, problem.weight, n_last)
+    n_rows, n_last = len(leaf_of_row), tree.n_leaves
+    member = sp.csr_matrix((problem.weight, (leaf_of_row, np.arange(n_rows))), (n_last, n_rows))
+    mass, surrogate = np.asarray(member.sum(axis=1)).ravel(), member @ points.distances
     origin = np.zeros((n_last, problem.space.shape[1]))
     means = problem.objective.update_centers(problem.data, leaf_of_row, problem.weight, origin)
     within = problem.objective.value(problem.data, leaf_of_row, problem.weight, means)
@@ -363,6 +363,7 @@ def trace(problem, points, growth, tree, leaf_of_row, n_base):
 
 def _between(means, mass, labels, n_clusters):
     """Return the cost of moving the rows of all leaves from the leaf means to the cluster means."""
-    total = np.maximum(np.bincount(labels, mass, n_clusters), np.finfo(float).tiny)
-    centers = cluster_sums(means, labels, mass, n_clusters) / total[:, None]
+    member = sp.csr_matrix((mass, (labels, np.arange(len(labels)))), (n_clusters, len(labels)))
+    total = np.maximum(np.asarray(member.sum(axis=1)), np.finfo(float).tiny)
+    centers = (member @ means) / total
     return float(mass @ ((means - centers[labels]) ** 2).sum(axis=1))
