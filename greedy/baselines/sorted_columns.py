@@ -156,11 +156,6 @@ def _stored(points, rows):
         yield indices[begin:end][kept], data[begin:end][kept], 0.0
 
 
-def per_unit(sums, sizes):
-    """Return sums divided by sizes, and 0 where the size is not positive."""
-    return np.divide(sums, sizes, out=np.zeros(np.shape(sums)), where=sizes > 0)
-
-
 def first_within(gain, tolerance):
     """Return the position of the first gain that no other one exceeds by more than a tolerance.
 

@@ -23,7 +23,7 @@ from ..base import POSITIVE, GreedyTree
 from ..builder_input import BuilderInput
 from ..growth import Cut, RowRule, grown
 from .leaf_clusters import matched_labels, merged_groups
-from .sorted_columns import SortedColumns, per_unit
+from .sorted_columns import SortedColumns
 
 # Maximum number of refits of an oblique test. Before each refit, every row is assigned to the
 # side to which most of its edges in the neighbour graph lead.
@@ -203,6 +203,11 @@ def joined(graph, leaves, n_clusters):
         volume[a] += volume[b]
 
     return merged_groups(len(leaves), n_clusters, losses, merge, first_is_low=True)
+
+
+def per_unit(sums, sizes):
+    """Return sums divided by sizes, and 0 where the size is not positive."""
+    return np.divide(sums, sizes, out=np.zeros(np.shape(sums)), where=sizes > 0)
 
 
 @dataclass(frozen=True)
