@@ -12,11 +12,12 @@ from sklearn.utils._param_validation import Interval
 
 from tao_cluster._utils.matrices import ranges
 from tao_cluster.objectives import cluster_means
+from tao_cluster.objectives.base import cluster_sums
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_arrays
 
 from ..base import POSITIVE, CostTree
-from ..builder_input import BuilderInput, squared_distances
+from ..builder_input import squared_distances
 from ..cuts import quantization_scale, quantized
 from ..growth import Cut, grown
 from .leaf_clusters import deviance, matched_labels, merge_closest, pruned_growth
@@ -102,7 +103,7 @@ class CLTree(CostTree):
 
     def _grow(self, points, random_state):
         n_clusters = len(points.centers)
-        rule = CutDensity.from_share(points, self.min_split)
+        rule = CutDensity(points, self.min_split)
         boxes = {0: rule.root()}
         growth, _ = grown(rule, boxes[0], 1 if n_clusters == 1 else None)
         for node, left in enumerate(growth.left):
@@ -142,30 +143,26 @@ class BoxCut(Cut):
     place: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
 class CutDensity:
     """Rule of growth: cut regions beside their sparsest part.
 
     Parameters
     ----------
     points : BuilderInput
+    min_split : float
+        Minimum mass of a region that is cut, as a share of the mass of all rows.
+
+    Attributes
+    ----------
     mass : float64 array of shape (n,)
         Quantized weights.
-    least : float
-        Minimum mass of a region that is cut.
     """
 
-    points: BuilderInput
-    mass: np.ndarray
-    least: float
-
-    @classmethod
-    def from_share(cls, points, min_split):
-        """Return the rule; `min_split` is a share of the weight of all rows."""
-        weight = points.weight
+    def __init__(self, points, min_split):
+        self.points, weight = points, points.weight
         scale, _ = quantization_scale(weight.sum(), len(weight))
-        mass = quantized(np.ones(len(weight)), scale, weight, np.inf)
-        return cls(points, mass, min_split * mass[points.rows].sum())
+        self.mass = quantized(np.ones(len(weight)), scale, weight, np.inf)
+        self.least = min_split * self.mass[points.rows].sum()
 
     def root(self):
         """Return the region of all rows."""
@@ -198,7 +195,7 @@ class CutDensity:
             if not low < high:
                 continue
             values = self.points.column(leaf.rows, feature)
-            axis = Axis.from_values(values, self.mass[leaf.rows], n_uniform / (high - low))
+            axis = Axis(values, self.mass[leaf.rows], n_uniform / (high - low))
             density, place, n_below = axis.look_ahead((low, 0, high, len(axis.values)))
             if n_below < 0:
                 continue
@@ -223,7 +220,6 @@ class CutDensity:
         return leaf.parts
 
 
-@dataclass(frozen=True, eq=False)
 class Axis:
     """Rows and uniform points of a region, projected to the axis of one feature.
 
@@ -232,24 +228,22 @@ class Axis:
 
     Parameters
     ----------
+    values, mass : float64 arrays of shape (m,), of the rows
+    per_length : float
+        Mass of the uniform points per unit of length.
+
+    Attributes
+    ----------
     values : float64 array of shape (u,)
         Distinct values of the rows, increasing.
     below : float64 array of shape (u + 1,)
         Mass of the rows below each value; the last element is the mass of all rows.
-    per_length : float
-        Mass of the uniform points per unit of length.
     """
 
-    values: np.ndarray
-    below: np.ndarray
-    per_length: float
-
-    @classmethod
-    def from_values(cls, values, mass, per_length):
-        """Return the axis of rows with some values and masses."""
-        distinct, place = np.unique(values, return_inverse=True)
-        below = np.concatenate([[0.0], np.cumsum(np.bincount(place, mass))])
-        return cls(distinct, below, per_length)
+    def __init__(self, values, mass, per_length):
+        self.values, place = np.unique(values, return_inverse=True)
+        self.below = np.concatenate([[0.0], np.cumsum(np.bincount(place, mass))])
+        self.per_length = per_length
 
     def look_ahead(self, whole):
         """Return the cut at the edge of a sparse interval: (density, place, n_below).
@@ -413,8 +407,7 @@ def _costs(points, growth):
     leaves = growth.to_tree(X.shape[1]).route(kernel_arrays(X))
     clusters, of_row = np.unique(np.array(growth.label)[leaves], return_inverse=True)
     distances = squared_distances(X, cluster_means(X, of_row, weight, len(clusters)))
-    costs = np.zeros((growth.n_nodes, len(clusters)))
-    np.add.at(costs, leaves, weight[:, None] * distances)
+    costs = cluster_sums(distances, leaves, weight, growth.n_nodes)
     for node in reversed(range(growth.n_nodes)):  # children have higher numbers than their parent
         if growth.left[node] >= 0:
             costs[node] = costs[growth.left[node]] + costs[growth.right[node]]

@@ -13,7 +13,6 @@ from tao_cluster._utils.threads import check_interrupted
 from tao_cluster.tree.routing import kernel_arrays
 
 from ..base import POSITIVE, CostTree
-from ..builder_input import BuilderInput
 from ..growth import Cut, RowRule, grown
 from .leaf_clusters import deviance, matched_labels, merge_closest, pruned_growth
 from .sorted_columns import SortedColumns, side_sums
@@ -98,7 +97,7 @@ class CUBT(CostTree):
 
     def _grow(self, points, random_state):
         n_clusters = len(points.centers)
-        rule = CutDeviance.from_shares(points, self.min_size, self.min_dev)
+        rule = CutDeviance(points, self.min_size, self.min_dev)
         growth, leaves = grown(rule, rule.leaf(points.rows), 1 if n_clusters == 1 else None)
         rows_of = {node: leaf.rows for node, leaf in leaves.items()}
         max_leaves = 2 * n_clusters if self.max_leaves is None else self.max_leaves
@@ -120,7 +119,6 @@ class DevianceLeaf:
     label: int = 0
 
 
-@dataclass(frozen=True, eq=False)
 class CutDeviance(RowRule):
     """Rule of growth: cut the leaf whose best cut reduces the deviance most.
 
@@ -128,20 +126,14 @@ class CutDeviance(RowRule):
     ----------
     points : BuilderInput
     min_size : float
-        Minimum weight of a leaf that is cut, in the unit of `points.weight`.
-    least : float
-        Minimum decrease in deviance of a cut.
+        Minimum weight of a leaf that is cut, in the unit of the sample weights.
+    min_dev : float
+        Minimum decrease in deviance of a cut, as a share of the deviance of all rows.
     """
 
-    points: BuilderInput
-    min_size: float
-    least: float
-
-    @classmethod
-    def from_shares(cls, points, min_size, min_dev):
-        """Return the rule; `min_dev` is a share of the deviance of all rows."""
-        _, _, total = deviance(points, points.rows)
-        return cls(points, min_size / points.weight_unit, min_dev * total)
+    def __init__(self, points, min_size, min_dev):
+        self.points, self.min_size = points, min_size / points.weight_unit
+        self.least = min_dev * deviance(points, points.rows)[2]
 
     def leaf(self, rows):
         """Return a leaf that contains the given rows."""

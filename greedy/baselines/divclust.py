@@ -61,7 +61,7 @@ class DIVCLUST(GreedyTree):
     sees_centers = False
 
     def _grow(self, points, random_state):
-        n_clusters, rule = len(points.centers), CutDeviance.from_shares(points, 0, 0)
+        n_clusters, rule = len(points.centers), CutDeviance(points, 0, 0)
         growth, leaves = grown(rule, rule.leaf(points.rows), n_clusters, is_kept=True)
         rows_of = {node: leaf.rows for node, leaf in leaves.items()}
         for node, label in matched_labels(points, rows_of, np.arange(len(leaves))).items():

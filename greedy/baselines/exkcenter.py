@@ -85,7 +85,7 @@ class ExKCenter(GreedyTree):
 
     def _grow(self, points, random_state):
         root = Cell(points.rows, np.unique(points.labels[points.rows]))
-        growth, leaves = grown(CleanCuts.from_input(points), root)
+        growth, leaves = grown(CleanCuts(points), root)
         for node, cell in sorted(leaves.items()):
             if len(cell.clusters) > 1:
                 split_cell(growth, node, cell, points, self.rest)
@@ -105,7 +105,7 @@ def split_cell(growth, node, cell, points, rest):
     points : BuilderInput
     rest : {"grid", "halves"}
     """
-    rule = Halves(points) if rest == "halves" else Grid.from_cell(points, cell)
+    rule = Halves(points) if rest == "halves" else Grid(points, cell)
     leaves = {node: rule.leaf(cell.rows)}
     grow(growth, leaves, rule, growth.n_leaves + len(cell.clusters) - 1)
     nodes = sorted(leaves)
@@ -128,7 +128,6 @@ class Cell:
         return self.clusters[0]
 
 
-@dataclass(frozen=True, eq=False)
 class CleanCuts:
     """Rule of growth: make cuts that separate no row from its centre.
 
@@ -138,23 +137,20 @@ class CleanCuts:
     Parameters
     ----------
     points : BuilderInput
+
+    Attributes
+    ----------
     low, high : float64 arrays of shape (k, d)
         Bounding box of each cluster and its centre; not used for clusters without rows.
     """
 
-    points: BuilderInput
-    low: np.ndarray
-    high: np.ndarray
-
-    @classmethod
-    def from_input(cls, points):
-        """Compute the bounding boxes of the clusters of a BuilderInput and return the rule."""
-        low, high = points.centers.copy(), points.centers.copy()
+    def __init__(self, points):
+        self.points, self.low, self.high = points, points.centers.copy(), points.centers.copy()
         labels = points.labels[points.rows]
         for k in np.unique(labels):
             least, largest = ranges(points.X[points.rows[labels == k]])
-            low[k], high[k] = np.minimum(low[k], least), np.maximum(high[k], largest)
-        return cls(points, low, high)
+            self.low[k] = np.minimum(self.low[k], least)
+            self.high[k] = np.maximum(self.high[k], largest)
 
     def upper_bound(self, leaf):
         """Return an upper bound of the gain of the best cut: inf for several centres, else 0."""
@@ -184,30 +180,29 @@ class CleanCuts:
         )
 
 
-@dataclass(frozen=True, eq=False)
 class Grid(RowRule):
     """Rule of growth: cut a box into m parts of equal width per feature, middle cuts first.
 
     Parameters
     ----------
     points : BuilderInput
+    cell : Cell
+        The grid divides the bounding box of its rows and centres.
+
+    Attributes
+    ----------
     cuts : float64 array of shape (d, m - 1)
         The thresholds; NaN in features without extent.
     """
 
-    points: BuilderInput
-    cuts: np.ndarray
-
-    @classmethod
-    def from_cell(cls, points, cell):
-        """Return the grid of the bounding box of a cell's rows and centres."""
+    def __init__(self, points, cell):
         low, high = ranges(points.X[cell.rows])
         places = points.centers[cell.clusters]
         low = np.minimum(low, places.min(axis=0))
         extent = np.maximum(high, places.max(axis=0)) - low
         n_parts = integer_root(len(cell.clusters), np.count_nonzero(extent))
         width = np.where(extent > 0, extent / n_parts, np.nan)
-        return cls(points, low[:, None] + np.arange(1, n_parts) * width[:, None])
+        self.points, self.cuts = points, low[:, None] + np.arange(1, n_parts) * width[:, None]
 
     def leaf(self, rows):
         """Return a leaf with the given rows."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -145,7 +145,7 @@ class RandomCuts(CostTree):
     }
 
     def _grow(self, points, random_state):
-        space = CutDistribution.between(points.centers, self.rule, self.objective, self.delta)
+        space = CutDistribution(points.centers, self.rule, self.objective, self.delta)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         rows, weight, view = points.rows, points.weight[points.rows], kernel_arrays(points.X)
         scale, cap = quantization_scale(points.weight @ points.distance_range, len(rows))
@@ -162,7 +162,6 @@ class RandomCuts(CostTree):
         return best
 
 
-@dataclass(frozen=True, eq=False)
 class CutDistribution:
     """Distribution of random cuts over the gaps between neighbouring centres, in d features.
 
@@ -174,7 +173,16 @@ class CutDistribution:
     Parameters
     ----------
     centers : float64 array of shape (k, d)
-    rule : CutRule
+    rule, objective, delta
+        As in :class:`RandomCuts`.
+
+    Raises
+    ------
+    ValueError
+        If the rule does not support the objective or does not use `delta`.
+
+    Attributes
+    ----------
     rank : int64 array of shape (d, k)
         Position of each centre in the order of each feature.
     edges : float64 array of shape (d, k), sorted coordinates of the centres in each feature
@@ -189,31 +197,7 @@ class CutDistribution:
     max_leaves : int
     """
 
-    centers: np.ndarray
-    rule: CutRule
-    rank: np.ndarray
-    edges: np.ndarray
-    length: np.ndarray
-    is_triangular: bool
-    apart: Any
-    overlap: float
-    max_leaves: int
-
-    @classmethod
-    def between(cls, centers, rule, objective, delta=None):
-        """Return the distribution of a rule's cuts between some centres.
-
-        Parameters
-        ----------
-        centers : float64 array of shape (k, d)
-        rule, objective, delta
-            As in :class:`RandomCuts`.
-
-        Raises
-        ------
-        ValueError
-            If the rule does not support the objective or does not use `delta`.
-        """
+    def __init__(self, centers, rule, objective, delta=None):
         name = DEFAULT_RULE[objective] if rule == "auto" else rule
         chosen, k = RULES[name], len(centers)
         if objective not in chosen.objectives:
@@ -229,19 +213,20 @@ class CutDistribution:
             )
         delta = _DELTA if delta is None else delta
         order = np.argsort(centers, axis=0, kind="stable").T
-        rank, edges = np.argsort(order, axis=1), np.take_along_axis(centers.T, order, axis=1)
-        gaps = np.diff(edges.T, axis=0).T / (np.ptp(centers, axis=0).max() or 1.0)
-        is_triangular = objective == "kmeans"
-        length = np.maximum(gaps**2 if is_triangular else gaps, np.where(gaps > 0, 1e-300, 0.0))
-        apart = None
+        self.centers, self.rule, self.rank = centers, chosen, np.argsort(order, axis=1)
+        self.edges = np.take_along_axis(centers.T, order, axis=1)
+        gaps = np.diff(self.edges.T, axis=0).T / (np.ptp(centers, axis=0).max() or 1.0)
+        self.is_triangular = objective == "kmeans"
+        length = gaps**2 if self.is_triangular else gaps
+        self.length = np.maximum(length, np.where(gaps > 0, 1e-300, 0.0))
+        self.apart = None
         if chosen.keeps_close_centers:
-            places = np.zeros_like(edges)
-            places[:, 1:] = np.cumsum(length, axis=1)
-            places = np.take_along_axis(places, rank, axis=1).T
-            apart = cdist(places, places, "cityblock")
-        overlap = min(delta / (15 * np.log(max(k, 2))), 1 / 384)
-        most = int((1 + delta) * k) if chosen.is_bicriteria else k
-        return cls(centers, chosen, rank, edges, length, is_triangular, apart, overlap, most)
+            places = np.zeros_like(self.edges)
+            places[:, 1:] = np.cumsum(self.length, axis=1)
+            places = np.take_along_axis(places, self.rank, axis=1).T
+            self.apart = cdist(places, places, "cityblock")
+        self.overlap = min(delta / (15 * np.log(max(k, 2))), 1 / 384)
+        self.max_leaves = int((1 + delta) * k) if chosen.is_bicriteria else k
 
     def draw(self, numbers):
         """Return the tree that an array of random numbers determines, as a Growth.

@@ -48,15 +48,18 @@ class SortedColumns(NamedTuple):
         SortedColumns
             It takes 20 bytes per entry (16 bytes for float32 X).
         """
+        entries, sorted_values, rests, sizes = [], [], [], [0]
         columns = _stored if sp.issparse(points.X) else _dense
-        parts = [_sorted(*column) for column in columns(points, rows)]
-        below, above, rest = zip(*parts, strict=True)
-        size = np.array([len(values) for _, values in below])
-        start = np.concatenate([[0], np.cumsum(size + [len(values) for _, values in above])])
-        both = [part for pair in zip(below, above, strict=True) for part in pair]
-        entries, values = (np.concatenate(arrays) for arrays in zip(*both, strict=True))
-        middle = start[:-1] + size
-        terms = (entries.astype(np.int32), values, start, middle, np.array(rest), len(rows))
+        for some, values, rest in columns(points, rows):
+            rests.append(rest)
+            for side, sign in ((values < rest, 1), (values > rest, -1)):
+                order = np.argsort(sign * values[side], kind="stable")
+                entries.append(some[side][order].astype(np.int32))
+                sorted_values.append(values[side][order])
+                sizes.append(len(order))
+        ends, values = np.cumsum(sizes), np.concatenate(sorted_values)
+        start, middle = ends[::2].copy(), ends[1::2].copy()
+        terms = (np.concatenate(entries), values, start, middle, np.array(rests, float), len(rows))
         return cls.from_entries(*terms, *threshold_ranges(points, rows))
 
     @classmethod
@@ -151,24 +154,6 @@ def _stored(points, rows):
     for begin, end in itertools.pairwise(indptr.tolist()):
         kept = is_in[indices[begin:end]]
         yield indices[begin:end][kept], data[begin:end][kept], 0.0
-
-
-def _sorted(rows, values, rest):
-    """Return the lower part, the upper part and `rest`, the most frequent value, of a feature.
-
-    A part is (rows, values), sorted as :class:`SortedColumns` describes.
-    """
-    parts = []
-    for side, sign in ((values < rest, 1), (values > rest, -1)):
-        some = values[side]
-        order = np.argsort(sign * some, kind="stable")
-        parts.append((rows[side][order], some[order]))
-    return *parts, float(rest)
-
-
-def per_unit(sums, sizes):
-    """Return sums divided by sizes, and 0 where the size is not positive."""
-    return np.divide(sums, sizes, out=np.zeros(np.shape(sums)), where=sizes > 0)
 
 
 def first_within(gain, tolerance):

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from ..base import POSITIVE, GreedyTree
 from ..builder_input import BuilderInput
 from ..growth import Cut, RowRule, grown
 from .leaf_clusters import matched_labels, merged_groups
-from .sorted_columns import SortedColumns, per_unit
+from .sorted_columns import SortedColumns
 
 # Maximum number of refits of an oblique test. Before each refit, every row is assigned to the
 # side to which most of its edges in the neighbour graph lead.
@@ -145,9 +145,9 @@ class SpEx(GreedyTree):
         if is_clique and self.n_neighbors != SpEx.n_neighbors:
             raise ValueError(f'n_neighbors={self.n_neighbors} applies to graph="knn" only.')
         if is_clique:
-            graph = CliqueGraph.from_input(points, scales_by_weight=self.graph == "clique")
+            graph = CliqueGraph(points, scales_by_weight=self.graph == "clique")
         else:
-            graph = NeighborGraph.from_input(points, self.n_neighbors)
+            graph = NeighborGraph(points, self.n_neighbors)
         tests = hyperplanes(points.X) if self.split == "oblique" else None
         rule = CutConductance(points, graph, tests, self.price)
         max_leaves = len(points.centers) if self.max_leaves is None else self.max_leaves
@@ -205,6 +205,11 @@ def joined(graph, leaves, n_clusters):
     return merged_groups(len(leaves), n_clusters, losses, merge, first_is_low=True)
 
 
+def per_unit(sums, sizes):
+    """Return sums divided by sizes, and 0 where the size is not positive."""
+    return np.divide(sums, sizes, out=np.zeros(np.shape(sums)), where=sizes > 0)
+
+
 @dataclass(frozen=True)
 class SplitCut(Cut):
     """A cut of a weighted sum of several features."""
@@ -253,10 +258,6 @@ class CutConductance(RowRule):
     graph: Any
     hyperplanes: Callable | None = None
     price: float = 0.0
-    view: Any = field(init=False)
-
-    def __post_init__(self):
-        object.__setattr__(self, "view", kernel_arrays(self.points.X))
 
     def root(self):
         """Return the leaf of all vertices of the graph."""
@@ -324,7 +325,7 @@ class CutConductance(RowRule):
         """
         if len(test.indices) < 2:
             return None  # the search over single features has found the best cut of this kind
-        values = project(self.view, leaf.rows, test.indices, test.weights)
+        values = project(kernel_arrays(self.points.X), leaf.rows, test.indices, test.weights)
         at, size = np.argsort(values, kind="stable"), self.points.leaf_size
         limits = (-np.inf, np.inf) if size is None else size.thresholds(values, leaf.rows)
         ends = np.array([0, len(at)])
@@ -337,7 +338,10 @@ class CutConductance(RowRule):
         return SplitCut(-1, cut.threshold, cut.gain, split)
 
     def _goes_left(self, rows, split):
-        return project(self.view, rows, split.indices, split.weights) <= split.threshold
+        return (
+            project(kernel_arrays(self.points.X), rows, split.indices, split.weights)
+            <= split.threshold
+        )
 
     def split(self, leaf, cut):
         """Return the two leaves into which a cut divides the rows of a leaf."""
@@ -369,7 +373,6 @@ def hyperplanes(X):
     return tests
 
 
-@dataclass(frozen=True, eq=False)
 class CliqueGraph:
     """Graph in which every cluster is a clique and clusters are not connected.
 
@@ -380,31 +383,16 @@ class CliqueGraph:
 
     Parameters
     ----------
-    rows : int64 array of shape (m,)
-        The vertices: numbers of the rows of positive weight.
-    weight : float64 array of shape (n,), weight w of each row of X
-    labels : int64 array of shape (n,), free cluster of each row
-    scale : float64 array of shape (k,), scale of each cluster
-    degree : float64 array of shape (n,), sum of the weights of the edges of each row
+    points : BuilderInput
+    scales_by_weight : bool
+        Whether the scale of a cluster of weight W is 1 / W. Otherwise, all have the same scale.
     """
 
-    rows: np.ndarray
-    weight: np.ndarray
-    labels: np.ndarray
-    scale: np.ndarray
-    degree: np.ndarray
-
-    @classmethod
-    def from_input(cls, points, scales_by_weight=True):
-        """Build the graph in which the rows of each free cluster form a clique.
-
-        The scale of a cluster multiplies the weights of its edges. If `scales_by_weight`, it is
-        1 / W for a cluster of total weight W. Otherwise, all clusters have the same scale.
-        """
-        rows, labels, weight = points.rows, points.labels, points.weight
-        mass = np.bincount(labels[rows], weight[rows], len(points.centers))
-        scale = 1 / np.where(scales_by_weight & (mass > 0), mass, mass.max())
-        return cls(rows, weight, labels, scale, weight * (mass * scale)[labels])
+    def __init__(self, points, scales_by_weight=True):
+        self.rows, self.labels, self.weight = points.rows, points.labels, points.weight
+        mass = np.bincount(self.labels[self.rows], self.weight[self.rows], len(points.centers))
+        self.scale = 1 / np.where(scales_by_weight & (mass > 0), mass, mass.max())
+        self.degree = self.weight * (mass * self.scale)[self.labels]  # sums of weights of edges
 
     def inner(self, rows):
         """Return the sum of the weights of the edges between some rows."""
@@ -468,29 +456,20 @@ class CliqueGraph:
         return edge_sums(goes_right - degree @ goes_right / degree.sum())
 
 
-@dataclass(frozen=True, eq=False)
 class NeighborGraph:
     """Graph in which rows are connected if one is among the nearest neighbours of the other.
 
+    Equal rows are one vertex. An edge has the product of the weights of its rows as weight, and
+    `adjacency` is a CSR matrix of shape (n, n).
+
     Parameters
     ----------
-    rows : int64 array of shape (m,)
-        The vertices, one for all rows that are equal.
-    weight : float64 array of shape (n,)
-        Weights of the vertices.
-    adjacency : CSR matrix of shape (n, n)
-        The entry is the product of the weights of rows i and j if they are connected, else 0.
-    degree : float64 array of shape (n,)
+    points : BuilderInput
+        Distances are Euclidean, in the clustered space.
+    n_neighbors : int
     """
 
-    rows: np.ndarray
-    weight: np.ndarray
-    adjacency: sp.csr_matrix
-    degree: np.ndarray
-
-    @classmethod
-    def from_input(cls, points, n_neighbors):
-        """Build the graph of the distinct rows, by Euclidean distances in the clustered space."""
+    def __init__(self, points, n_neighbors):
         rows, weight = points.rows, points.weight[points.rows]
         X, space = rows_of(points.X, points.space, rows)
         if points.space is points.X:
@@ -508,7 +487,8 @@ class NeighborGraph:
         adjacency = directed.maximum(directed.T).tocsr()
         adjacency.sort_indices()
         adjacency.data = heft[adjacency.indices] * np.repeat(heft, np.diff(adjacency.indptr))
-        return cls(rows, heft, adjacency, np.asarray(adjacency.sum(axis=1)).ravel())
+        self.rows, self.weight, self.adjacency = rows, heft, adjacency
+        self.degree = np.asarray(adjacency.sum(axis=1)).ravel()
 
     def inner(self, rows):
         """Return the sum of the weights of the edges between some rows."""

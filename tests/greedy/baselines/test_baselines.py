@@ -188,7 +188,7 @@ def test_density_cuts_look_ahead_as_the_paper_says(table, times):
     X, weight = table
     for form in (X, sp.csr_matrix(X)):
         points = points_of(form, weight)
-        rule = CutDensity.from_share(points, 0.0)
+        rule = CutDensity(points, 0.0)
         box = rule.root()
         scale = rule.mass[points.rows].sum() / weight.sum()
         n_uniform = times * box.n_rows
@@ -236,7 +236,7 @@ def test_cltree_prunes():
     few = built(CLTree, X, centers, min_y=0.5, min_rd=100.0, max_leaves=1000)
     assert few.n_leaves < sizes[0]
     assert built(CLTree, X, centers, min_split=0.5, **many).n_leaves < sizes[0]
-    rule = CutDensity.from_share(points_of(X, np.ones(len(X))), 1.0)
+    rule = CutDensity(points_of(X, np.ones(len(X))), 1.0)
     assert rule.upper_bound(rule.root()) > 0  # the root has all rows
 
 
