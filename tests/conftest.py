@@ -17,8 +17,6 @@ from sklearn.datasets import load_digits, make_blobs
 import greedy
 from tao_cluster import TAOClustering, Tree
 from tao_cluster.columns import shown
-from tao_cluster.optimize.state import Evaluator, History
-from tao_cluster.problem.problem import Problem
 from tao_cluster.solvers import NodeProblem
 from tao_cluster.tree import tree_of as fitted_tree_of
 
@@ -117,14 +115,6 @@ def tree_of(model):
 def solve(bound, *terms, **options):
     """The split that a bound solver finds for NodeProblem(*terms, **options)."""
     return bound.solve(NodeProblem(*terms, **options))[0]
-
-
-def make_search(X, k, *, reference=None, weight=None, seed=0, on_record=None, **parameters):
-    """The search for a tree of X that parameters of TAOClustering stand for."""
-    method = TAOClustering(k, **parameters)._method()
-    weight = np.ones(X.shape[0]) if weight is None else weight
-    problem = Problem.from_rows(X, X, weight, method.objective, reference, k, seed)
-    return Evaluator.over(problem, method.settings, History.with_callback(on_record))
 
 
 @pytest.fixture

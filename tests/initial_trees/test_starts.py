@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import make_search
 
-from tao_cluster import DirectForm, Tree
+from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.initial_trees.builders import (
     Bisecting,
     Centroids,
@@ -12,7 +11,6 @@ from tao_cluster.initial_trees.builders import (
     InTurn,
     Random,
     bisector,
-    initial_trees,
 )
 
 PAIRS = np.array([[0.0], [1.0], [100.0], [101.0]])  # the halves are clear
@@ -109,12 +107,9 @@ def test_builders_take_turns():
 
 def test_every_fit_counts_its_trees_anew(rng):
     X = rng.normal(size=(60, 2))
-    trees = [Tree.single_leaf(label, 2) for label in range(2)]
-    search = make_search(
-        X, 3, init=InTurn([Given(tree) for tree in trees]), algorithm=DirectForm(n_init=1)
-    )
-    for _ in range(2):
-        assert list(initial_trees(search.problem, search.settings, 0)) == trees[:1]
+    init = InTurn([Centroids(2), Bisecting(2)])
+    model = TAOClustering(3, init=init, lambda_=1.0, algorithm=DirectForm(n_init=1), random_state=0)
+    assert model.fit(X).tree_ == model.fit(X).tree_
 
 
 @pytest.mark.parametrize("depth", [0, 2])
