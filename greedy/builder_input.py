@@ -220,7 +220,7 @@ class BuilderInput:
         """Return the distinct values of each feature over the rows numbered `some`.
 
         For a sparse X, each feature has the value zero, even if no row has it.
-        :func:`greedy.surrogate_cuts.surrogate_cut` uses the values as candidate thresholds.
+        :func:`greedy.surrogate_cuts.best_surrogate_cut` uses the values as candidate thresholds.
 
         Returns
         -------

@@ -223,7 +223,7 @@ class TAOClustering(TreeClustering):
         Labels, centres and cost of the free clustering.
     history_ : list of dict
         One record per evaluated tree: stage ("start", "search", "direct", "relax",
-        "regrow", "exact", "direct fit" or "penalty"), lambda (in the stage "exact" the
+        "regrow", "exact", "direct fit", "penalty" or "sets"), lambda (in the stage "exact" the
         penalty per parameter), mu (0 in the stage "direct fit", infinite in the direct form),
         cost_increase (percent, of the rows without noisy copies), leaves, non_zeros, mismatch
         (weight of the rows whose assignment differs from the tree's), kept (whether it is the best
@@ -248,8 +248,8 @@ class TAOClustering(TreeClustering):
 
     Notes
     -----
-    *Direct form.* Each initial tree gets three passes at lambda/10 (on a sample of 10 000 rows if
-    there are more than 20 000). The best tree then gets up to three passes at lambda/10 and three
+    *Direct form.* Each initial tree gets three passes at lambda/10 (on a sample of 5000 rows if
+    there are at least 10 000). The best tree then gets up to three passes at lambda/10 and three
     at lambda, because clusters that are lost at a large lambda do not return. All updates of nodes
     are accepted, since the cost does not depend on the scale of w but ||w||_1 does. The tree with
     the least objective (4) is kept.

@@ -34,7 +34,7 @@ from .optimize.algorithms import DirectForm, Oblique
 from .plot.dendrogram import plot_nested
 from .problem.copies import Noise
 from .problem.split_limits import fit_narrowed
-from .reference import FreeClustering, free_clustering
+from .reference import FreeClustering, free_clustering, relabeled
 from .refitting import frozen, last_step, numbered_like, with_tree
 from .table import passed_on
 from .tree import Split, Tree, tree_of
@@ -164,7 +164,7 @@ class NestedTrees:
             return self.model
         last, level = last_step(self.model), self.levels[k - 1]
         if k not in self._cuts:
-            tree = _relabelled(tree_of(last), level).prune()
+            tree = relabeled(tree_of(last), level).prune()
             self._cuts[k] = with_tree(self.model, self._X, tree, int(k), self._further)
         found, known = self._cuts[k], getattr(last, "cluster_names_", None)
         if known != self._names.get(k):  # the clusters of `model` were named since
@@ -506,7 +506,7 @@ def _numbered(problem, merges, result):
     number = np.full(problem.n_clusters, -1, levels.dtype)
     number[used] = levels[-1]
     levels, labels = levels[:, np.argsort(levels[-1])], levels[-1][labels]
-    return levels, labels, replace(result, tree=_relabelled(tree, number), leaf_of_row=leaves)
+    return levels, labels, replace(result, tree=relabeled(tree, number), leaf_of_row=leaves)
 
 
 def _with_settings(method, **changes):
@@ -653,8 +653,3 @@ def _merges_among(merges, used, n_clusters):
         elif pair:
             number[node] = pair[0]
     return np.array(found, dtype=np.intp).reshape(-1, 2)
-
-
-def _relabelled(tree, number):
-    """Return a tree whose clusters have other numbers."""
-    return tree.with_leaves(np.where(tree.leaf_label < 0, -1, number[tree.leaf_label]))

@@ -9,6 +9,8 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tao_cluster._utils.threads import check_interrupted
+from tao_cluster._utils.warnings import InterruptedWarning, warn
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_arrays
@@ -150,15 +152,21 @@ class RandomCuts(CostTree):
         rows, weight, view = points.rows, points.weight[points.rows], kernel_arrays(points.X)
         scale, cap = quantization_scale(points.weight @ points.distance_range, len(rows))
         best, least = None, np.inf
-        for _ in range(self.n_trees):
-            growth, cost = space.draw(rng.random(space.max_leaves - 1)), 0.0
-            if self.n_trees > 1:  # a single tree is the best one, whatever its cost
-                tree = growth.to_tree(points.n_features)
-                labels = tree.leaf_label[tree.route(view, rows, n_jobs=points.n_jobs)]
-                excess = points.distances[rows, labels] - points.nearest[rows]
-                cost = quantized(excess, scale, weight, cap).sum()
-            if cost < least:
-                best, least = growth, cost
+        try:
+            for _ in range(self.n_trees):
+                check_interrupted()
+                growth, cost = space.draw(rng.random(space.max_leaves - 1)), 0.0
+                if self.n_trees > 1:  # a single tree is the best one, whatever its cost
+                    tree = growth.to_tree(points.n_features)
+                    labels = tree.leaf_label[tree.route(view, rows, n_jobs=points.n_jobs)]
+                    excess = points.distances[rows, labels] - points.nearest[rows]
+                    cost = quantized(excess, scale, weight, cap).sum()
+                if cost < least:
+                    best, least = growth, cost
+        except KeyboardInterrupt:
+            if best is None or points.is_initial:
+                raise
+            warn("Interrupted: the best of the trees so far is kept.", InterruptedWarning)
         return best
 
 

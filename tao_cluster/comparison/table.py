@@ -310,7 +310,8 @@ def _limit(model):
     own = model.get_params(deep=False)
     if own.get("max_parameters") is not None:
         return own["max_parameters"]
-    is_oblique = own.get("split", "oblique" if "lambda_" in own else "axis") == "oblique"
+    split = own.get("split", "oblique" if "lambda_" in own else "axis")
+    is_oblique = getattr(split, "name", split) == "oblique"
     leaves = own["n_clusters"] if "max_leaves" not in own else own["max_leaves"]
     return np.nan if leaves is None or is_oblique else 3 * leaves - 2
 

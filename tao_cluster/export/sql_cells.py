@@ -37,7 +37,7 @@ _EXACT_DIGITS, _EXACT_DIGITS_OF_FLOAT32 = 15, 6
 
 _NOT_IN_SQL = re.compile("[\x00\ud800-\udfff]")
 
-_DAY, _HOUR = 86_400, 3600  # seconds
+_DAY = 86_400  # seconds
 
 # What sqlglot does not translate. All but the last table are of the value x: a date and time, or
 # text in the case of SQLite.

@@ -209,11 +209,6 @@ class Settings:
         return self.split_kind.name == "oblique"
 
     @property
-    def has_limit(self):
-        """Whether the size or the cost of the tree is limited."""
-        return self.goal is not None and self.goal.is_limit
-
-    @property
     def searches(self):
         """Whether a fit searches for better structures of the tree."""
         return self.relax and self.effort is not EFFORTS["none"]

@@ -299,23 +299,6 @@ def _largest_first(nodes, rows_of):
     return sorted(nodes, key=lambda node: -len(rows_of[node]))
 
 
-def gains(view, tree, node, rows, loss, n_jobs=1):
-    """Return the loss of each row in the left subtree of a node minus that in the right one.
-
-    Parameters
-    ----------
-    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`
-    tree : Tree
-    node : int
-    rows : int64 array of shape (m,)
-    loss : function of rows and leaves, from `loss_at` of a criterion
-    n_jobs : int, number of threads
-    """
-    gain = loss(rows, tree.route(view, rows, tree.children_left[node], n_jobs))
-    gain -= loss(rows, tree.route(view, rows, tree.children_right[node], n_jobs))
-    return gain
-
-
 def _indifferent(split, strength):
     """Return the new split of a node whose rows all have equal losses on both sides.
 

@@ -58,6 +58,7 @@ STAGES = {
     "relax": ("refits of tests", "#009E73"),
     "exact": ("passes on the cost", "#5E3C99"),
     "search": ("search", "#D55E00"),
+    "sets": ("sets of levels", "#000000"),
 }
 
 # Axis label of each measure of the size of a tree. The keys are columns of the table of results
