@@ -33,7 +33,7 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, **o
         Values above the number of rows have no further effect; the same holds for `max_depth`.
     sample_weight : array of shape (n,), optional
     random_state, **options
-        The other parameters of :func:`cart_trees`.
+        The other parameters of ``cart_trees``.
 
     Returns
     -------
