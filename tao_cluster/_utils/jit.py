@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gc
+import hashlib
 import os
 import warnings
 
@@ -16,6 +17,10 @@ from numba.extending import overload
 # Compiled kernels are cached on disk. TAO_CLUSTER_CACHE=0 disables the cache, for example if
 # several Python builds share one directory.
 _CACHE = os.environ.get("TAO_CLUSTER_CACHE", "1") != "0"
+
+# Kernels are not called from C. No kernel expects an error at a division by 0: the check of each
+# division takes time to compile and to run.
+_OPTIONS = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 
 
 def jit(function=None, **options):
@@ -41,10 +46,7 @@ def jit(function=None, **options):
     """
     if function is None:
         return functools.partial(jit, **options)
-    # Kernels are not called from C. No kernel expects an error at a division by 0: the check of
-    # each division takes time to compile and to run.
-    own = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-    kernel = numba.njit(function, **own | options)
+    kernel = numba.njit(function, **_OPTIONS | options)
     if numba.config.DISABLE_JIT:
         return kernel
     kernel._compiler.compile = _without_collections(kernel._compiler.compile)
@@ -67,8 +69,8 @@ def _without_collections(function):
     def compiled(*arguments):
         if not gc.isenabled():
             return function(*arguments)
-        gc.disable()
         try:
+            gc.disable()
             return function(*arguments)
         finally:
             gc.enable()
@@ -106,6 +108,10 @@ class _CheckedCache(FunctionCache):
 
     _impl_class = _FilesOfThisNumba
 
+    def _index_key(self, sig, codegen):
+        # Numba looks at the file of the kernel alone, not at the kernels that it calls.
+        return (*super()._index_key(sig, codegen), _digest(self._py_func))
+
     def load_overload(self, sig, target_context):
         """Return the cached code for a signature, or None if it has to be compiled.
 
@@ -128,6 +134,25 @@ class _CheckedCache(FunctionCache):
             super().save_overload(sig, data)
         except OSError as error:
             _warn_once(f"writing to {self.cache_path} fails ({error.strerror})")
+
+
+@functools.cache
+def _digest(function):
+    """Return a digest of the code and the constants of a function and of the kernels it calls."""
+    digest, waiting, seen = hashlib.sha256(repr(_OPTIONS).encode()), [function], set()
+    while waiting:
+        one = waiting.pop()
+        one = getattr(one, "py_func", one)
+        if one in seen:
+            continue
+        seen.add(one)
+        code, used = one.__code__, (one.__globals__.get(name) for name in one.__code__.co_names)
+        constants = [code.co_consts[1:], *(v for v in used if isinstance(v, int | float))]
+        digest.update(code.co_code + repr(constants).encode())
+        for name in code.co_names:
+            value = one.__globals__.get(name)
+            waiting += getattr(value, "choices", [value] if hasattr(value, "py_func") else [])
+    return digest.hexdigest()
 
 
 def chosen_by(is_first, first, second):
@@ -155,6 +180,7 @@ def chosen_by(is_first, first, second):
         raise NotImplementedError("Only compiled kernels can call this function.")
 
     overload(name, strict=False)(choose)
+    name.choices = first, second
     return name
 
 

@@ -169,7 +169,10 @@ def one_pass(nodes, order, span, codes, first, cost, price, units, least, rules)
 def remaining(nodes, rules):
     """Return how many further tests each of the user's columns may have: int64 array."""
     group, _, most = rules
-    left = np.full(group.max() + 1 if group.shape[0] > 0 else 0, most)
+    n_groups = 0
+    for feature in range(group.shape[0]):  # group.max() takes long to compile
+        n_groups = max(n_groups, group[feature] + 1)
+    left = np.full(n_groups, most)
     for node in range(nodes.shape[0]):
         if nodes[node, LEFT] >= 0 and group.shape[0] > 0:
             left[group[nodes[node, FEATURE]]] -= 1
@@ -409,7 +412,7 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price, keeps_root):
         is_below[:] = False
         n_below = _nodes_below(weakest, nodes, below)
         for i in range(n_below):
-            rises[below[i]] = np.inf
+            rises[below[i], 0] = rises[below[i], 1] = np.inf
             is_below[below[i]] = True
         here, kept = nodes[weakest], nodes[nodes[weakest, side]]
         for q in range(5):
