@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tao_cluster.solvers import Exact, NodeProblem
 from tao_cluster.solvers.axis import BinnedColumns
-from tao_cluster.solvers.exact import best_weight
+from tao_cluster.solvers.exact import Candidate, Rows, best_weight
 from tao_cluster.solvers.thresholds import least_sum
 from tao_cluster.tree import Split
 from tao_cluster.tree.routing import kernel_arrays, project
@@ -82,6 +82,25 @@ def test_one_weight_is_the_best_there_is(seed, ties):
     tried = [steps[rest + u * column <= threshold].sum() for u in (breaks[:-1] + breaks[1:]) / 2]
     np.testing.assert_allclose(loss, min(tried), atol=1e-9)
     np.testing.assert_allclose(steps[rest + found * column <= threshold].sum(), loss, atol=1e-9)
+
+
+def true_loss(candidate):
+    values = candidate.weights @ candidate.columns
+    return candidate.rows.steps[values <= candidate.threshold].sum()
+
+
+@pytest.mark.parametrize("price", [0.0, 0.3, 3.0])
+def test_no_move_raises_the_score(price):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, goes_right, weight = problem_of(rng, 150, 5, ties=seed % 2 == 0)
+        rows = Rows(X, np.arange(150), np.where(goes_right, weight, -weight))
+        start = Candidate.from_split(rows, Split.from_dense(rng.normal(size=5), 0.1))
+        for found in (start.improved(price), start.descended(price, 3)):
+            assert len(found.weights) >= 1
+            assert found.loss == pytest.approx(true_loss(found), abs=1e-9)
+            before = true_loss(start) + price * len(start.weights)
+            assert found.loss + price * len(found.weights) <= before + 1e-9
 
 
 @pytest.mark.parametrize("freed", [(1, 1), (7, 1), (1, 30)])
