@@ -146,11 +146,11 @@ def _digest(function):
         if one in seen:
             continue
         seen.add(one)
-        code, used = one.__code__, (one.__globals__.get(name) for name in one.__code__.co_names)
-        constants = [code.co_consts[1:], *(v for v in used if isinstance(v, int | float))]
+        code = one.__code__
+        used = [one.__globals__.get(name) for name in code.co_names]
+        constants = [code.co_consts, *(value for value in used if isinstance(value, int | float))]
         digest.update(code.co_code + repr(constants).encode())
-        for name in code.co_names:
-            value = one.__globals__.get(name)
+        for value in used:
             waiting += getattr(value, "choices", [value] if hasattr(value, "py_func") else [])
     return digest.hexdigest()
 

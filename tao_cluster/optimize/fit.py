@@ -115,7 +115,7 @@ def _best_fit(problem, settings, random_state, on_record):
     best = None
     for each in filter(None, found):
         if trims:
-            each.chosen = _relabelled(problem, each.chosen)
+            each.chosen = _candidate_within_share(problem, each.chosen)
         best = each.better_one(best)
     best.is_complete = is_complete
     return best
@@ -128,7 +128,7 @@ def _leaves_out_few(problem, settings, tree):
     return n_clusters >= most and within_share(problem, tree) is tree
 
 
-def _relabelled(problem, candidate):
+def _candidate_within_share(problem, candidate):
     """Return a candidate within the share, with its cost at the price of the problem."""
     tree = within_share(problem, candidate.tree)
     labels = tree.leaf_label[tree.route(kernel_arrays(problem.X))]
@@ -225,7 +225,7 @@ def fit_path(problem, settings, sizes, random_state, on_record=None):
         for candidate in fit.kind.per_size(fit, sizes):
             fit.candidates.append(candidate)
             trims = problem.objective.trims
-            found = _relabelled(problem, candidate) if trims else candidate
+            found = _candidate_within_share(problem, candidate) if trims else candidate
             yield candidate.size, _published(fit, found)
             check_interrupted()
     except KeyboardInterrupt:
@@ -357,22 +357,22 @@ class Fit:
 
     def _pruned(self, candidate):
         """Return a candidate pruned to the limits of size, if that is possible."""
-        search, most = self.search, self.search.settings.limits.max_leaves
-        limits = [np.inf if most is None else most]
-        if self.goal.has_room_for(candidate.tree) and candidate.tree.n_leaves <= limits[0]:
+        search, most = self.search, self.search.settings.limits.max_leaves or np.inf
+
+        def is_within(tree):
+            return self.goal.has_room_for(tree) and tree.n_leaves <= most
+
+        if is_within(candidate.tree):
             return candidate
         state = search.evaluate(candidate.tree)
         if search.settings.is_oblique:
             price = oblique.penalty_per_parameter(search.problem, state)
             smaller = oblique.prune_stepwise(search, state, price)
-            is_within = (
-                o for o in smaller if o.n_leaves <= limits[0] and self.goal.has_room_for(o)
-            )
-            state = next(is_within, None)
+            state = next(filter(is_within, smaller), None)
         else:
             if self.goal.limits_size:
-                limits.append(axis.most_leaves_of(self.goal))
-            state = search.evaluate(pruned_to(search, state, max(1, min(limits))))
+                most = min(most, axis.most_leaves_of(self.goal))
+            state = search.evaluate(pruned_to(search, state, max(1, most)))
         return candidate if state is None else self.finished(state, candidate.size)
 
     def better_one(self, other):

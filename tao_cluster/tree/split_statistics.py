@@ -286,6 +286,8 @@ def _add_values(X, start, leaf, share, nodes, terms, table, out):
         _clear(X, start + r, table)
 
 
+# ---------------------------------------------------------------- densities at cuts
+
 # A cut is real if the rows are at most `GAP` times as dense there as at the lower of the peaks on
 # its sides. Above `CROWD`, displays say that the cut runs through a crowd.
 GAP, CROWD = 0.5, 0.8
