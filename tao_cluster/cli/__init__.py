@@ -6,6 +6,7 @@ import time
 import warnings
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, make_blobs
 
@@ -69,7 +70,9 @@ def _parser():
     add_fits(commands)
     add_uses(commands)
     text = "compile the numerical code in advance, so that first fits do not have to"
-    add_command(commands, "warm-up", text, _warm_up)
+    command = add_command(commands, "warm-up", text, _warm_up)
+    jobs = "number of processes that compile (default: one per core)"
+    command.add_argument("--jobs", type=int, default=-1, help=jobs)
     return parser
 
 
@@ -101,29 +104,34 @@ def _demo(options):
 
 def _warm_up(options):
     """Compile the kernels in advance, for images of machines and clusters."""
-    del options
-    start = time.process_time()
-    n_fits = warm_up()
-    seconds = time.process_time() - start
-    print(f"tao-cluster {__version__} is compiled: {n_fits} small fits, {seconds:.0f} CPU seconds.")
+    start = time.monotonic()
+    n_fits = warm_up(options.jobs)
+    seconds = time.monotonic() - start
+    print(f"tao-cluster {__version__} is compiled: {n_fits} small fits, {seconds:.0f} seconds.")
 
 
-def warm_up():
-    """Fit small data with each estimator in each form of rows; return the number of fits."""
+def warm_up(n_jobs=1):
+    """Fit small data with each estimator in each form of rows; return the number of fits.
+
+    Kernels are compiled for each form of rows, so that each of `n_jobs` processes takes some forms.
+    """
     X, _ = make_blobs(150, 12, centers=4, cluster_std=6.0, random_state=0)
     X = np.round(X)
     forms = [X, X.astype(np.float32), csr_matrix(X), csr_matrix(X.astype(np.float32))]
+    return sum(Parallel(n_jobs)(delayed(_n_fits)(rows) for rows in forms))
+
+
+def _n_fits(rows):
     n_fits = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some methods do not take each form, or do not converge
-        for rows in forms:
-            for estimator in _estimators():
-                try:
-                    model = estimator.fit(rows)
-                except (TypeError, ValueError):
-                    continue
-                model.predict(rows)
-                n_fits += 1
+        for estimator in _estimators():
+            try:
+                model = estimator.fit(rows)
+            except (TypeError, ValueError):
+                continue
+            model.predict(rows)
+            n_fits += 1
     return n_fits
 
 

@@ -55,7 +55,7 @@ def routed(nodes, codes):
     labels : int64 array of shape (n,), label of the leaf of each row
     """
     n, n_found = codes.shape[0], 1
-    source, found = np.empty(nodes.shape[0], np.int64), np.empty(nodes.shape, np.int64)
+    source, found = np.empty(nodes.shape[0], np.int64), np.empty((nodes.shape[0], 5), np.int64)
     order, spare, labels = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     span = np.empty((nodes.shape[0], 2), np.int64)
     for row in range(n):
@@ -392,12 +392,14 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price, keeps_root):
         Nodes of removed subtrees are still in the array; see :func:`routed`.
     """
     nodes, order, span = nodes.copy(), order.copy(), span.copy()
-    n_nodes, own, spare = nodes.shape[0], np.empty(codes.shape[0]), np.empty_like(order)
+    n_nodes, n = nodes.shape[0], codes.shape[0]
+    own, spare = np.empty(n), np.empty(n, np.int64)
     parent, level, below = np.full(n_nodes, -1), levels(nodes), np.empty(n_nodes, np.int64)
     # By how much the cost rises if all rows of a node go to the left or to the right.
     rises, is_below = np.full((n_nodes, 2), np.inf), np.zeros(n_nodes, np.bool_)
-    # At each level, the leaf that a row would reach from the other side of its test there.
-    there = np.empty((level.max(), codes.shape[0]), np.int32)
+    # At each level, the leaf that a row would reach from the other side of its test there. The last
+    # node has the highest level.
+    there = np.empty((level[n_nodes - 1], n), np.int32)
     terms = (nodes, order, span, codes, cost, own, level, there)
     _fill_rises(0, terms, spare, parent, below, rises)
     while n_nodes > 1:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from .._utils.jit import by_layout, jit
+from .._utils.jit import jit
 from .._utils.matrices import first_least, spaced_rows
 from .._utils.options import Part
 from ..tree import Split
@@ -220,41 +220,17 @@ class Rows:
         a fixed threshold. If all values of a column were far from 0, a change of its weight would
         send all rows to the same side.
         """
-        view, columns = kernel_arrays(self.X), np.empty((len(features), len(self.numbers)))
-        _copy_columns(view, self.numbers, features, self.X.shape[1], columns)
+        columns = np.empty((len(features), len(self.numbers)))
+        if sp.issparse(self.X):
+            columns[:] = self.X[self.numbers][:, features].toarray().T
+        else:
+            for column, feature in zip(columns, features, strict=True):
+                column[:] = self.X[self.numbers, feature]
         some = columns[:, spaced_rows(len(self.numbers), _MEDIAN_ROWS)]
         middle = some.shape[1] // 2
         origin = np.partition(some, middle, axis=1)[:, middle].copy()
         columns -= origin[:, None]
         return columns, origin
-
-
-def _copy_dense(X, rows, features, n_features, out):
-    for i in range(rows.shape[0]):
-        row = X[rows[i]]
-        for j in range(features.shape[0]):
-            out[j, i] = row[features[j]]
-
-
-def _copy_sparse(X, rows, features, n_features, out):
-    data, indices, indptr = X
-    place = np.full(n_features, -1)  # the position of each feature of X in `features`, or -1
-    place[features] = np.arange(features.shape[0])
-    out[:] = 0.0
-    for i in range(rows.shape[0]):
-        for s in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            j = place[indices[s]]
-            if j >= 0:
-                out[j, i] = data[s]
-
-
-_copy = by_layout(_copy_dense, _copy_sparse)
-
-
-@jit
-def _copy_columns(X, rows, features, n_features, out):
-    """Copy some of the `n_features` features of some rows of X to `out` of shape (k, m)."""
-    _copy(X, rows, features, n_features, out)
 
 
 @dataclass(frozen=True, eq=False)

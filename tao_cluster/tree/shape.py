@@ -6,8 +6,6 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 
-from .._utils.jit import jit
-
 
 class Shape:
     """Base class of Tree: properties derived from its arrays, most of them cached."""
@@ -126,25 +124,19 @@ class Shape:
         -------
         float64 array of shape (n_nodes,)
         """
-        return _sums_below(self.parent, np.ascontiguousarray(values))
+        sums, parent = [0.0] * len(values), self.parent.tolist()
+        for start, value in enumerate(np.asarray(values).tolist()):
+            node = start if value else -1
+            while node >= 0:
+                sums[node] += value
+                node = parent[node]
+        return np.array(sums)
 
 
 def frozen(array):
     """Make an array read-only and return it."""
     array.setflags(write=False)
     return array
-
-
-@jit
-def _sums_below(parent, values):
-    """Return the sum of the values over the subtree of each node."""
-    sums = np.zeros(len(values))
-    for start in range(len(values)):
-        node = start if values[start] != 0.0 else -1
-        while node >= 0:
-            sums[node] += values[start]
-            node = parent[node]
-    return sums
 
 
 def check_n_features(n_features):
