@@ -50,6 +50,8 @@ BITS = 52
 # rounding error, which is then more than about 0.1 % of the cost.
 COARSE = 2**10
 
+KEPT = 2**20  # maximum number of sums in memory at a time (8 bytes each: 8 MB)
+
 _CHUNK = 256  # rows of a dense X per block, few enough to stay in the processor's cache
 _MANY = 32  # with more edges per feature, binary search is faster than a linear scan
 

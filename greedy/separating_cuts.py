@@ -48,6 +48,7 @@ class SeparationNode:
     unit: float = 1.0
     mass: np.ndarray | None = None  # (m,) float64, quantized weights; None if the factor is 0
     used: np.ndarray | None = None  # (2, d) bool, [0, f] ([1, f]): the path goes left (right) at f
+    above: np.ndarray | None = None  # (d, c, c), :func:`weight_above`, in the unit of `excess`
 
     @property
     def is_too_coarse(self):
@@ -94,7 +95,7 @@ class SeparationNode:
 
 
 def separation_node(
-    points, rows, centers, keep_labels, factor=0.0, path=(), cost_bound=np.inf, **options
+    points, rows, centers, keep_labels, factor=0.0, path=(), above=None, cost_bound=np.inf, **options
 ):
     """Return a node with the costs of separating its rows from its centres.
 
@@ -111,6 +112,8 @@ def separation_node(
     path : sequence of (feature, is_left), branches from the root to the node
     cost_bound : float, optional
         Upper bound of the cost of the best cut; see :func:`greedy.cuts.refined_cap`.
+    above : float64 array of shape (d, c, c), optional
+        The result of :func:`weight_above` for the rows, if it is known.
     **options
         The fields `all_left` and `is_ratio` of the result.
 
@@ -150,8 +153,52 @@ def separation_node(
         weight=weight,
         scale=scale,
         cap=cap,
+        above=None if above is None else above * scale,
         **options,
     )
+
+
+def weight_above(points, rows, centers):
+    """Return the weight of the rows of each label above each centre, for every feature.
+
+    The result for a part of the centres is a part of the result. Therefore it is computed once for
+    all rows; a node subtracts the result for the rows that a cut has dropped.
+
+    Parameters
+    ----------
+    points : BuilderInput
+        Its weights are integers, so that sums and differences are exact.
+    rows : int64 array, rows with labels among `centers`
+    centers : int64 array of shape (c,), increasing
+
+    Returns
+    -------
+    float64 array of shape (d, c, c)
+        Element [f, i, j] is the weight of the rows with the label centers[i] whose value of feature
+        f is larger than that of the centre centers[j].
+    """
+    inverse, weight = points.inverse_index(rows), points.weight[rows][:, None]
+    label = np.searchsorted(centers, points.labels[rows])
+
+    def search(lo, hi):
+        _, rank, edges = _sorted_places(points.centers[centers, lo:hi])
+        args = (points, rows, inverse, np.arange(lo, hi), edges, weight)
+        sums = bin_sums(*args, group=label, n_groups=len(centers))
+        return np.take_along_axis(_sums_above(sums), rank[:, None], axis=2)
+
+    return np.concatenate(points.over_features(search))
+
+
+def _sums_above(sums):
+    """Return the sums of the first term over the bins above each edge; see :func:`bin_sums`."""
+    return np.cumsum(sums[:, :, :0:-1, 0], axis=2)[:, :, ::-1]
+
+
+def _sorted_places(places):
+    """Return the order, the ranks and the sorted coordinates of c centres: arrays (F, c)."""
+    places = np.ascontiguousarray(places.T)
+    order = np.argsort(places, axis=1, kind="stable")
+    return order, np.argsort(order, axis=1), np.take_along_axis(places, order, axis=1)
 
 
 def separating_cut(points, inverse, node, lo, hi):
@@ -174,9 +221,7 @@ def separating_cut(points, inverse, node, lo, hi):
     -------
     (value, feature, threshold); the feature is -1 if no cut separates two centres
     """
-    coordinates, features = np.ascontiguousarray(node.centers[:, lo:hi].T), np.arange(lo, hi)
-    order = np.argsort(coordinates, axis=1, kind="stable")
-    rank, edges = np.argsort(order, axis=1), np.take_along_axis(coordinates, order, axis=1)
+    features, (_, rank, edges) = np.arange(lo, hi), _sorted_places(node.centers[:, lo:hi])
     sums = edge_sums(points, inverse, node, edges, rank, lo)
     best, bounds = _cuts_at_edges(node, edges, sums, features)
 
@@ -212,21 +257,22 @@ def edge_sums(points, inverse, node, edges, rank, lo):
         terms = np.column_stack([node.excess, node.mass])
     cost, savable = np.zeros((2, n_features, c - 1))
     mass, width = np.zeros((n_features, c)), max(1, _SUMS // (c + 1) ** 2)
-    totals = np.bincount(node.label, node.excess, c)
+    totals, order = np.bincount(node.label, node.excess, c), np.argsort(rank, axis=1)
     for start in range(0, n_features, width):
         some = np.arange(start, min(start + width, n_features))
-        args = (points, node.rows, inverse, lo + some, edges[some], terms)
-        sums = bin_sums(*args, group=node.label, n_groups=c)
-        excess, is_left = sums[..., 0], rank[some][:, :, None] <= np.arange(c - 1)
         # above[f, l, j] is the sum over the rows of label l whose value of feature f is above edge
         # j. The cut at an edge separates two kinds of rows from their centres: rows above the edge
         # whose centre is on the left, and the other rows whose centre is on the right.
-        above = np.cumsum(excess[:, :, :0:-1], axis=2)[:, :, ::-1][:, :, : c - 1]
-        cost[some] = np.where(is_left, above, totals[:, None] - above).sum(axis=1)
-        savable[some] = np.where(is_left, excess[:, :, 1:c], 0).sum(axis=1)
-        mass[some] = np.cumsum(sums[..., -1].sum(axis=1), axis=1)[:, :c]
-    by_rank = np.take_along_axis(np.tile(totals, (n_features, 1)), np.argsort(rank, axis=1), 1)
-    return cost, savable, totals.sum() - np.cumsum(by_rank, axis=1)[:, :-1], mass
+        if node.above is None:
+            args = (points, node.rows, inverse, lo + some, edges[some], terms)
+            sums = bin_sums(*args, group=node.label, n_groups=c)
+            above, mass[some] = _sums_above(sums), np.cumsum(sums[..., -1].sum(1), 1)[:, :c]
+        else:
+            above = np.take_along_axis(node.above[lo + some], order[some, None], axis=2)
+        is_left, at_edge = rank[some][:, :, None] <= np.arange(c - 1), above[:, :, :-1]
+        cost[some] = np.where(is_left, at_edge, totals[:, None] - at_edge).sum(axis=1)
+        savable[some] = np.where(is_left, at_edge - above[:, :, 1:], 0).sum(axis=1)
+    return cost, savable, totals.sum() - np.cumsum(totals[order], axis=1)[:, :-1], mass
 
 
 def _cuts_at_edges(node, edges, sums, features):

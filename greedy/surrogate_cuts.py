@@ -19,6 +19,7 @@ from tao_cluster._utils.jit import jit
 from tao_cluster._utils.matrices import spaced_rows
 
 from .cuts import (
+    KEPT,
     bin_sums,
     first_best,
     quantization_scale,
@@ -30,7 +31,6 @@ from .cuts import (
 _N_EDGES = 31  # most edges per feature; more edges give tighter bounds, but take more time
 _BLOCK = 64  # features per pass over a dense X; their sums fit into the processor's cache
 _FEW = 8  # features per pass over a sparse X; usually the search ends after a few
-_KEPT = 2**20  # maximum number of savings or sums in memory at a time (8 bytes each: 8 MB)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def _label_costs(points, rows, scale, cap):
 
     The savings are those against the label with the least total cost (ties: the lowest label).
     """
-    step = max(1, _KEPT // points.distances.shape[1])
+    step = max(1, KEPT // points.distances.shape[1])
     parts = [rows[start : start + step] for start in range(0, len(rows), step)]
     costs = sum(_excess_costs(points, part, scale, cap).sum(axis=0) for part in parts)
     savings = np.zeros(len(costs))
@@ -165,7 +165,7 @@ class _Search:
     def __init__(self, points, node, edges, bounds):
         self._points, self._node, self._edges, self._bounds = points, node, edges, bounds
         self._inverse, n_rows = points.inverse_index(node.rows), len(node.rows)
-        self._step = max(1, _KEPT // len(node.totals)) if bounds is None else n_rows
+        self._step = max(1, KEPT // len(node.totals)) if bounds is None else n_rows
         self._kept = _savings(points, node, slice(None)) if n_rows <= self._step else None
 
     def best_cut(self, lo, hi):
@@ -175,7 +175,7 @@ class _Search:
             features = features[self._bounds[lo:hi] > 0]
             features = features[np.argsort(-self._bounds[features], kind="stable")]
             width = _FEW
-        keeps = len(features) * (2 * _N_EDGES + 1) * len(self._node.totals) <= _KEPT
+        keeps = len(features) * (2 * _N_EDGES + 1) * len(self._node.totals) <= KEPT
         bounds, kept = [np.empty((0, _N_EDGES + 1))], []
         for start in range(0, len(features), width):
             some = features[start : start + width]
@@ -299,8 +299,8 @@ def _sparse_bounds(points, node):
     rows, n_labels, totals = node.rows, len(node.others), node.totals[:-1]
     # If one sum of losses per feature and label takes too much memory, one sum per feature is used:
     # that of the largest loss of each row under any label.
-    is_merged = points.n_features * (n_labels + 1) > _KEPT
-    sums, step = 0.0, max(1, _KEPT // (n_labels + 1))
+    is_merged = points.n_features * (n_labels + 1) > KEPT
+    sums, step = 0.0, max(1, KEPT // (n_labels + 1))
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         savings, stored = _savings(points, node, part), points.X[rows[part]]
