@@ -1,5 +1,6 @@
 """Validated input of the tree builders: rows, weights, reference centres and distances."""
 
+import functools
 import itertools
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +29,8 @@ from tao_cluster.problem.repeats import as_repeats
 # ones do not, because a cost is rounded before it is multiplied by the weight, and large weights
 # would multiply the rounding error.
 _MOST_REPEATS = 1024
+
+KEPT = 2**20  # maximum number of values or sums in memory at a time (8 bytes each: 8 MB)
 
 # This many of the 53 significant bits of a distance are rounded off. These bits depend on the order
 # of the features and on whether X is dense or sparse; without them, equal distances compare equal.
@@ -209,6 +212,11 @@ class BuilderInput:
             values[indices[stored]] = data[stored]
             return values[rows]
         return self.X[:, feature][rows].astype(np.float64, copy=False)
+
+    def kept_column(self, rows):
+        """Return the function of a feature that returns its :meth:`column`, and keeps the latest."""
+        most = max(1, KEPT // max(1, len(rows)))
+        return functools.lru_cache(most)(functools.partial(self.column, rows))
 
     def goes_left(self, rows, feature, threshold):
         """Return a mask of `rows`: True where the value of `feature` is at most `threshold`."""

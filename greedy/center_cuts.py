@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import CostTree
-from .builder_input import BuilderInput, clipped
+from .builder_input import KEPT, BuilderInput, clipped
 from .growth import Cut, grown
-from .cuts import KEPT, refined_cap
+from .cuts import refined_cap
 from .separating_cuts import separating_cut, separation_node, weight_above
 
 

@@ -50,8 +50,6 @@ BITS = 52
 # rounding error, which is then more than about 0.1 % of the cost.
 COARSE = 2**10
 
-KEPT = 2**20  # maximum number of sums in memory at a time (8 bytes each: 8 MB)
-
 _CHUNK = 256  # rows of a dense X per block, few enough to stay in the processor's cache
 _MANY = 32  # with more edges per feature, binary search is faster than a linear scan
 
@@ -260,7 +258,7 @@ def search_intervals(bounds, features, best, search):
 def rows_between(values, low, high):
     """Return the positions of the values inside the interval (low, high), sorted by value."""
     inside = np.flatnonzero((values > low) & (values < high))
-    return inside[np.argsort(values[inside], kind="stable")]
+    return inside[np.argsort(values[inside])]
 
 
 def first_best(values, feature, thresholds):

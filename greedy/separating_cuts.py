@@ -225,8 +225,10 @@ def separating_cut(points, inverse, node, lo, hi):
     sums = edge_sums(points, inverse, node, edges, rank, lo)
     best, bounds = _cuts_at_edges(node, edges, sums, features)
 
+    column = points.kept_column(node.rows)
+
     def search(i, j, most):
-        return _cut_between_edges(points, node, lo + i, j, edges[i], rank[i], most)
+        return _cut_between_edges(node, column(lo + i), lo + i, j, edges[i], rank[i], most)
 
     return search_intervals(bounds, features, best, search)
 
@@ -307,13 +309,12 @@ def _cuts_at_edges(node, edges, sums, features):
     return (np.inf, -1, np.inf), bounds
 
 
-def _cut_between_edges(points, node, feature, j, edges, rank, most):
+def _cut_between_edges(node, values, feature, j, edges, rank, most):
     """Return the best cut of a feature with a threshold in [edges[j], edges[j + 1]).
 
     If no such cut can be as good as the value `most`, the result is no cut, with feature -1.
     """
-    values, low = points.column(node.rows, feature), edges[j]
-    rows, change = np.empty(len(values) + 1, np.int64), np.empty(len(values))
+    low, rows, change = edges[j], np.empty(len(values) + 1, np.int64), np.empty(len(values))
     masses = np.empty(0) if node.mass is None else node.mass
     terms = (node.label, node.excess, node.weight, masses)
     args = (terms, node.alternatives, (node.scale, node.cap), rows, change)
@@ -323,7 +324,7 @@ def _cut_between_edges(points, node, feature, j, edges, rank, most):
         return np.inf, -1, np.inf
     inside, change = rows[:n], change[:n]
     values_inside = values[inside]
-    order = np.argsort(values_inside, kind="stable")
+    order = np.argsort(values_inside)  # equal values in any order, as sums are exact
     cost = np.cumsum(np.append(first, change[order]))
     mass = cost
     if node.mass is not None:

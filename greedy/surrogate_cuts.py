@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from tao_cluster._utils.jit import jit
 from tao_cluster._utils.matrices import spaced_rows
 
+from .builder_input import KEPT
 from .cuts import (
-    KEPT,
     bin_sums,
     first_best,
     quantization_scale,
@@ -165,6 +165,7 @@ class _Search:
     def __init__(self, points, node, edges, bounds):
         self._points, self._node, self._edges, self._bounds = points, node, edges, bounds
         self._inverse, n_rows = points.inverse_index(node.rows), len(node.rows)
+        self._column = points.kept_column(node.rows)
         self._step = max(1, KEPT // len(node.totals)) if bounds is None else n_rows
         self._kept = _savings(points, node, slice(None)) if n_rows <= self._step else None
 
@@ -242,7 +243,7 @@ class _Search:
     def _cut_between_edges(self, feature, interval, edges, sums):
         """Return the best cut of a feature between edge `interval - 1` and the next one."""
         node, low = self._node, edges[interval - 1] if interval else -np.inf
-        values = self._points.column(node.rows, feature)
+        values = self._column(feature)
         inside = rows_between(values, low, edges[interval])
         if len(inside) == 0:
             return (np.inf, feature, np.inf)
