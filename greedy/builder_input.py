@@ -18,6 +18,7 @@ from tao_cluster._utils.matrices import (
     check_kind,
     check_rows,
     column_arrays,
+    spaced_rows,
 )
 from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.objectives import KMedians, cluster_means
@@ -29,6 +30,8 @@ from tao_cluster.problem.repeats import as_repeats
 # ones do not, because a cost is rounded before it is multiplied by the weight, and large weights
 # would multiply the rounding error.
 _MOST_REPEATS = 1024
+
+_SAMPLE = 101  # rows
 
 KEPT = 2**20  # maximum number of values or sums in memory at a time (8 bytes each: 8 MB)
 
@@ -93,6 +96,7 @@ class BuilderInput:
     labels: np.ndarray
     nearest: np.ndarray
     distance_range: np.ndarray
+    frequent: np.ndarray
     n_jobs: int = 1
     space: Any = None
     leaf_size: Any = None
@@ -180,6 +184,7 @@ class BuilderInput:
             nearest=nearest,
             distance_range=distances.max(axis=1) - nearest,
             labels=labels,
+            frequent=_frequent(X),
             n_jobs=effective_n_jobs(n_jobs),
             space=space,
             leaf_size=leaf_size,
@@ -273,6 +278,14 @@ class BuilderInput:
         bounds = np.linspace(0, self.n_features, n_parts + 1).astype(int).tolist()
         parts = list(itertools.pairwise(bounds))
         return map_in_threads(lambda part: kernel(*part), parts, n_parts)
+
+
+def _frequent(X):
+    """Return a value of each feature that many rows may have, after the next smaller float."""
+    value = np.zeros(X.shape[1])
+    if not sp.issparse(X):
+        value = np.sort(X[spaced_rows(len(X), _SAMPLE)], axis=0)[min(len(X), _SAMPLE) // 2].astype(np.float64)
+    return np.column_stack([np.nextafter(value, -np.inf), value])
 
 
 def _check_labels(labels, n_rows, n_clusters):

@@ -313,7 +313,7 @@ class SeparateCenters:
             is_in, is_here = rows_left == goes_left, is_left[leaf.centers] == goes_left
             rows, centers, above = leaf.rows[is_in & is_kept], leaf.centers[is_here], leaf.above
             if above is not None and len(centers) > 1:
-                above = above[:, is_here][:, :, is_here]
+                above = above[:, is_here][:, :, np.append(is_here, [True, True])]
                 above -= weight_above(self.points, leaf.rows[~(is_in | is_kept)], centers)
             path = (*leaf.path, (cut.feature, goes_left))
             is_complete = leaf.is_complete and not (is_in & ~is_kept).any()

@@ -48,7 +48,7 @@ class SeparationNode:
     unit: float = 1.0
     mass: np.ndarray | None = None  # (m,) float64, quantized weights; None if the factor is 0
     used: np.ndarray | None = None  # (2, d) bool, [0, f] ([1, f]): the path goes left (right) at f
-    above: np.ndarray | None = None  # (d, c, c), :func:`weight_above`, in the unit of `excess`
+    above: np.ndarray | None = None  # (d, c, c + 2), :func:`weight_above`, in the unit of `excess`
 
     @property
     def is_too_coarse(self):
@@ -181,24 +181,20 @@ def weight_above(points, rows, centers):
     label = np.searchsorted(centers, points.labels[rows])
 
     def search(lo, hi):
-        _, rank, edges = _sorted_places(points.centers[centers, lo:hi])
-        args = (points, rows, inverse, np.arange(lo, hi), edges, weight)
-        sums = bin_sums(*args, group=label, n_groups=len(centers))
-        return np.take_along_axis(_sums_above(sums), rank[:, None], axis=2)
+        places = np.hstack([points.centers[centers, lo:hi].T, points.frequent[lo:hi]])
+        args = (points, rows, inverse, np.arange(lo, hi), places, weight, label, len(centers))
+        return _sums_above(*args)[..., 0]
 
     return np.concatenate(points.over_features(search))
 
 
-def _sums_above(sums):
-    """Return the sums of the first term over the bins above each edge; see :func:`bin_sums`."""
-    return np.cumsum(sums[:, :, :0:-1, 0], axis=2)[:, :, ::-1]
-
-
-def _sorted_places(places):
-    """Return the order, the ranks and the sorted coordinates of c centres: arrays (F, c)."""
-    places = np.ascontiguousarray(places.T)
-    order = np.argsort(places, axis=1, kind="stable")
-    return order, np.argsort(order, axis=1), np.take_along_axis(places, order, axis=1)
+def _sums_above(points, rows, inverse, features, places, terms, label, n_labels):
+    """Sum terms of the rows of each label above J places of F features: array (F, labels, J, q)."""
+    order = np.argsort(places, axis=1)
+    args = (points, rows, inverse, features, np.take_along_axis(places, order, axis=1), terms)
+    sums = bin_sums(*args, group=label, n_groups=n_labels)
+    above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]
+    return np.take_along_axis(above, np.argsort(order, axis=1)[:, None, :, None], axis=2)
 
 
 def separating_cut(points, inverse, node, lo, hi):
@@ -221,7 +217,9 @@ def separating_cut(points, inverse, node, lo, hi):
     -------
     (value, feature, threshold); the feature is -1 if no cut separates two centres
     """
-    features, (_, rank, edges) = np.arange(lo, hi), _sorted_places(node.centers[:, lo:hi])
+    coordinates, features = node.centers[:, lo:hi].T, np.arange(lo, hi)
+    order = np.argsort(coordinates, axis=1, kind="stable")
+    rank, edges = np.argsort(order, axis=1), np.take_along_axis(coordinates, order, axis=1)
     sums = edge_sums(points, inverse, node, edges, rank, lo)
     best, bounds = _cuts_at_edges(node, edges, sums, features)
 
@@ -260,20 +258,27 @@ def edge_sums(points, inverse, node, edges, rank, lo):
     cost, savable = np.zeros((2, n_features, c - 1))
     mass, width = np.zeros((n_features, c)), max(1, _SUMS // (c + 1) ** 2)
     totals, order = np.bincount(node.label, node.excess, c), np.argsort(rank, axis=1)
+    every = np.hstack([order, np.tile([c, c + 1], (n_features, 1))])
     for start in range(0, n_features, width):
         some = np.arange(start, min(start + width, n_features))
+        edge, frequent = edges[some], points.frequent[lo + some]
         # above[f, l, j] is the sum over the rows of label l whose value of feature f is above edge
         # j. The cut at an edge separates two kinds of rows from their centres: rows above the edge
         # whose centre is on the left, and the other rows whose centre is on the right.
         if node.above is None:
-            args = (points, node.rows, inverse, lo + some, edges[some], terms)
-            sums = bin_sums(*args, group=node.label, n_groups=c)
-            above, mass[some] = _sums_above(sums), np.cumsum(sums[..., -1].sum(1), 1)[:, :c]
+            args = (points, node.rows, inverse, lo + some, np.hstack([edge, frequent]), terms)
+            sums = _sums_above(*args, node.label, c)
+            above, mass[some] = sums[..., 0], (terms.sum(axis=0) - sums.sum(axis=1))[:, :c, -1]
         else:
-            above = np.take_along_axis(node.above[lo + some], order[some, None], axis=2)
-        is_left, at_edge = rank[some][:, :, None] <= np.arange(c - 1), above[:, :, :-1]
+            above = np.take_along_axis(node.above[lo + some], every[some, None], axis=2)
+        is_left, at_edge = rank[some][:, :, None] <= np.arange(c - 1), above[:, :, : c - 1]
         cost[some] = np.where(is_left, at_edge, totals[:, None] - at_edge).sum(axis=1)
-        savable[some] = np.where(is_left, at_edge - above[:, :, 1:], 0).sum(axis=1)
+        savable[some] = np.where(is_left, at_edge - above[:, :, 1:c], 0).sum(axis=1)
+        # The rows with the frequent value of an interval are all on the same side.
+        equal = above[:, :, c] - above[:, :, c + 1]
+        left, value = np.where(is_left, equal[:, :, None], 0).sum(axis=1), frequent[:, 1:]
+        least = np.minimum(left, equal.sum(axis=1)[:, None] - left)
+        savable[some] -= np.where((edge[:, :-1] < value) & (value <= edge[:, 1:]), least, 0)
     return cost, savable, totals.sum() - np.cumsum(totals[order], axis=1)[:, :-1], mass
 
 
