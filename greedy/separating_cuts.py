@@ -55,14 +55,6 @@ class SeparationNode:
         """Whether the quantized excess cost of some row has too large a rounding error."""
         return bool((self.excess < COARSE * np.maximum(self.weight, 1.0)).any())
 
-    @property
-    def alternatives(self):
-        """The arrays that give the costs of rows at other centres; empty without `distances`."""
-        if self.distances is None:
-            none = np.empty(0, np.int64)
-            return np.empty((0, 0)), none, np.empty(0), none, none
-        return self.distances, self.second, self.nearest, self.center_ids, self.rows
-
     def criterion(self, cost, n_left, features, low=None, high=None):
         """Return the criterion of some cuts, or lower bounds of it.
 
@@ -223,10 +215,14 @@ def separating_cut(points, inverse, node, lo, hi):
     sums = edge_sums(points, inverse, node, edges, rank, lo)
     best, bounds = _cuts_at_edges(node, edges, sums, features)
 
-    column = points.kept_column(node.rows)
+    column, (cost, savable, _, mass) = points.kept_column(node.rows), sums
 
     def search(i, j, most):
-        return _cut_between_edges(node, column(lo + i), lo + i, j, edges[i], rank[i], most)
+        # A cut of this cost has a criterion above `most`, also if floats are rounded.
+        parts = min(j + 1, len(node.centers) - j - 1) if node.is_ratio else 1
+        further = (most - bounds[i, j] + _SLACK * abs(most)) * parts / node.unit
+        terms = (edges[i], rank[i], cost[i, j] - savable[i, j] + further, mass[i, j])
+        return _cut_between_edges(node, column(lo + i), lo + i, j, *terms)
 
     return search_intervals(bounds, features, best, search)
 
@@ -314,35 +310,40 @@ def _cuts_at_edges(node, edges, sums, features):
     return (np.inf, -1, np.inf), bounds
 
 
-def _cut_between_edges(node, values, feature, j, edges, rank, most):
+def _cut_between_edges(node, values, feature, j, edges, rank, most, mass):
     """Return the best cut of a feature with a threshold in [edges[j], edges[j + 1]).
 
-    If no such cut can be as good as the value `most`, the result is no cut, with feature -1.
+    `most` is the cost above which a cut is not the best, and `mass` that of the rows up to edge j.
+    If no cut costs at most that much, the result is no cut, with feature -1.
     """
-    low, rows, change = edges[j], np.empty(len(values) + 1, np.int64), np.empty(len(values))
-    masses = np.empty(0) if node.mass is None else node.mass
-    terms = (node.label, node.excess, node.weight, masses)
-    args = (terms, node.alternatives, (node.scale, node.cap), rows, change)
-    n, n_left, first, least, *span = _costs_between(values, low, edges[j + 1], rank <= j, *args)
-    one, (low_mass, high_mass) = np.array([feature]), np.reshape(span, (2, 1, 1))
-    if node.criterion(np.array([[least]]), np.array([j + 1]), one, low_mass, high_mass) > most:
-        return np.inf, -1, np.inf
-    inside, change = rows[:n], change[:n]
-    values_inside = values[inside]
-    order = np.argsort(values_inside)  # equal values in any order, as sums are exact
-    cost = np.cumsum(np.append(first, change[order]))
-    mass = cost
-    if node.mass is not None:
-        mass = np.cumsum(np.append(span[0], masses[inside[order]]))
-    n_centers = np.full(len(cost), j + 1)
-    (found,) = node.criterion(cost[None], n_centers, one, mass[None], mass[None])
+    low, places, change = edges[j], np.empty(len(values) + 1, np.int64), np.empty(len(values))
+    terms = (np.empty((0, 0)), node.label, node.excess, node.weight, node.rows)
+    if node.distances is not None:
+        terms = (node.distances, node.second, node.nearest, node.weight, node.rows)
+    args = (node.label, node.excess, terms, node.center_ids, (node.scale, node.cap))
+    args = (values, low, edges[j + 1], rank <= j, *args)
+    n, n_left, cost = _costs_between(*args, most, places, change)
+    places = places[::-1][:n]
+    order = np.argsort(values[places])  # in any order if equal, as sums are exact
+    places = places[order]
+    cost = np.cumsum(np.append(cost, change[order]))
+    thresholds = np.append(low, values[places])
+    is_cut = cost <= most
+    is_cut[:-1] &= thresholds[1:] != thresholds[:-1]
     if not node.all_left:  # a row must stay on the right, unless no row is parted from its centre
-        found[(cost > 0) & (n_left + np.arange(len(cost)) == len(values))] = np.inf
-    return first_best(found, feature, np.append(low, values_inside[order]))
+        is_cut &= (cost == 0) | (n_left + np.arange(len(cost)) < len(values))
+    some = np.flatnonzero(is_cut)
+    if len(some) == 0:
+        return np.inf, -1, np.inf
+    masses = cost if node.mass is None else np.cumsum(np.append(mass, node.mass[places]))
+    terms = (np.full(len(some), j + 1), np.array([feature]), masses[None, some], masses[None, some])
+    return first_best(node.criterion(cost[None, some], *terms)[0], feature, thresholds[some])
 
 
 @jit
-def _costs_between(values, low, high, is_left, terms, alternatives, unit, inside, change):
+def _costs_between(
+    values, low, high, is_left, label, excess, others, centers, unit, most, places, change
+):
     """Find the rows inside the interval (low, high), and what they change in the cost of a cut.
 
     Only the rows inside and those that a cut at `low` separates from their centres are looked at.
@@ -352,45 +353,39 @@ def _costs_between(values, low, high, is_left, terms, alternatives, unit, inside
 
     Returns
     -------
-    n : int
-        Number of rows inside. Their positions are written to `inside` (which has one element more
-        than there are rows), and to `change` by how much the cost grows when each goes left.
+    n_inside : int
+        Number of rows inside. Their positions are written to the end of `places` (which has one
+        element more than there are rows), from the last element on, and to `change` by how much the
+        cost grows when each goes left. It is 0 if all cuts in the interval cost more than `most`.
     n_left : int, number of rows whose value is at most `low`
-    cost : float, cost of the cut at `low`
-    least : float, lower bound of the cost of a cut in the interval
-    least_mass, most_mass : float
-        Mass of the rows whose value is at most `low`, and below `high`; 0 if `mass` is empty.
+    cost : float, cost of the cut at `low`; above `most` if all cuts in the interval cost more
     """
-    label, excess, weight, mass = terms
-    distances, second, nearest, center_ids, row_numbers = alternatives
-    scale, cap = unit
-    n, n_left, least_mass, most_mass = 0, 0, 0.0, 0.0
-    for r in range(values.shape[0]):  # no `if`, since the processor could not predict the branches
+    distances, second, nearest, weight, rows = others
+    last, n, n_inside, n_left, total, (scale, cap) = values.shape[0], 0, 0, 0, 0.0, unit
+    for r in range(last):  # no `if`, since the processor could not predict the branches
         value = values[r]
-        inside[n] = r
-        n += ((value <= low) != is_left[label[r]]) | ((value > low) & (value < high))
+        is_inside = (value > low) & (value < high)
+        places[n] = r
+        n += ((value <= low) != is_left[label[r]]) & (not is_inside)
+        places[last - n_inside] = r
+        n_inside += is_inside
         n_left += value <= low
-    for r in range(mass.shape[0]):
-        least_mass += mass[r] if values[r] <= low else 0.0
-        most_mass += mass[r] if values[r] < high else 0.0
-    n_inside, total, savable = 0, 0.0, 0.0
-    for i in range(n):
-        r = inside[i]
+    for i in range(n + n_inside):
+        r = places[i] if i < n else places[last - i + n]
         goes_left, cost = is_left[label[r]], excess[r]
         if distances.shape[0] and is_left[second[r]] == goes_left:
             least = np.inf
-            for c in range(center_ids.shape[0]):
+            for c in range(centers.shape[0]):
                 if is_left[c] != goes_left:
-                    least = min(least, distances[row_numbers[r], center_ids[c]])
+                    least = min(least, distances[rows[r], centers[c]])
             cost = min(np.rint(np.rint((least - nearest[r]) * scale) * weight[r]), cap)
-        if (values[r] <= low) != goes_left:
+        if i >= n:
+            change[i - n] = -cost if goes_left else cost
+        if i < n or goes_left:
             total += cost
-        if low < values[r] < high:
-            inside[n_inside] = r
-            change[n_inside] = -cost if goes_left else cost
-            savable += cost if goes_left else 0.0
-            n_inside += 1
-    return n_inside, n_left, total, total - savable, least_mass, most_mass
+        if i < n and total > most:  # these rows are separated by all cuts in the interval
+            return 0, n_left, total
+    return n_inside, n_left, total
 
 
 @jit
