@@ -31,7 +31,7 @@ from tao_cluster.problem.repeats import as_repeats
 # would multiply the rounding error.
 _MOST_REPEATS = 1024
 
-_SAMPLE = 101  # rows
+_SAMPLE = 101  # number of rows whose medians count as frequent values
 
 KEPT = 2**20  # maximum number of values or sums in memory at a time (8 bytes each: 8 MB)
 
@@ -65,6 +65,9 @@ class BuilderInput:
         Smallest entry of each row of `distances`.
     distance_range : float64 array of shape (n,)
         Largest minus smallest entry of each row of `distances`.
+    frequent : float64 array of shape (d, 2)
+        A value of each feature that many rows may have, for example 0, after the next smaller
+        float. Bounds of costs are tighter if they know these rows.
     n_jobs : int
         Number of threads. They share the features, and the result is the same for any number.
     space : array or CSR matrix of shape (n, m)
@@ -219,7 +222,7 @@ class BuilderInput:
         return self.X[:, feature][rows].astype(np.float64, copy=False)
 
     def kept_column(self, rows):
-        """Return the function of a feature that returns its :meth:`column`, and keeps the latest."""
+        """Return the function of a feature that returns its :meth:`column` and keeps some."""
         most = max(1, KEPT // max(1, len(rows)))
         return functools.lru_cache(most)(functools.partial(self.column, rows))
 
@@ -281,10 +284,11 @@ class BuilderInput:
 
 
 def _frequent(X):
-    """Return a value of each feature that many rows may have, after the next smaller float."""
+    """Return a value that many rows of X may have in each feature, after the next smaller float."""
     value = np.zeros(X.shape[1])
     if not sp.issparse(X):
-        value = np.sort(X[spaced_rows(len(X), _SAMPLE)], axis=0)[min(len(X), _SAMPLE) // 2].astype(np.float64)
+        some = X[spaced_rows(len(X), _SAMPLE)].astype(np.float64)
+        value = np.sort(some, axis=0)[len(some) // 2]
     return np.column_stack([np.nextafter(value, -np.inf), value])
 
 

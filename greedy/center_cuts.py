@@ -6,8 +6,8 @@ import numpy as np
 
 from .base import CostTree
 from .builder_input import KEPT, BuilderInput, clipped
-from .growth import Cut, grown
 from .cuts import refined_cap
+from .growth import Cut, grown
 from .separating_cuts import separating_cut, separation_node, weight_above
 
 
@@ -205,10 +205,11 @@ def separate_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False
     The parameters are those of :class:`SeparateCenters`.
     """
     rule = SeparateCenters(points, keep_labels, depth_factor, is_ratio)
-    every, weight = np.arange(len(points.centers)), points.weight
-    is_exact = points.leaf_size is None and np.array_equal(weight, np.rint(weight))
-    keeps = keep_labels and is_exact and points.n_features * len(every) ** 2 <= KEPT
-    above = weight_above(points, points.rows, every) if keeps else None
+    every, above = np.arange(len(points.centers)), None
+    is_small = points.n_features * len(every) ** 2 <= KEPT
+    is_exact = points.leaf_size is None and np.array_equal(points.weight, np.rint(points.weight))
+    if keep_labels and is_small and is_exact:
+        above = weight_above(points, points.rows, every)
     root = CenterLeaf(points.rows, every, cell=points.rows, above=above)
     growth, leaves = grown(rule, root)
     if points.leaf_size is not None:
@@ -296,8 +297,8 @@ class SeparateCenters:
         return best
 
     def _node(self, points, leaf, all_left, most=np.inf):
-        terms = (self.keep_labels, self.depth_factor, leaf.path, leaf.above, most)
-        options = {"all_left": all_left, "is_ratio": self.is_ratio}
+        terms = (self.keep_labels, self.depth_factor, leaf.path, most)
+        options = {"all_left": all_left, "is_ratio": self.is_ratio, "above": leaf.above}
         return separation_node(points, leaf.rows, leaf.centers, *terms, **options)
 
     def split(self, leaf, cut):
@@ -316,7 +317,7 @@ class SeparateCenters:
                 above = above[:, is_here][:, :, np.append(is_here, [True, True])]
                 above -= weight_above(self.points, leaf.rows[~(is_in | is_kept)], centers)
             path = (*leaf.path, (cut.feature, goes_left))
-            is_complete = leaf.is_complete and not (is_in & ~is_kept).any()
+            is_complete = leaf.is_complete and bool(is_kept[is_in].all())
             own = cell[cell_left == goes_left]
             parts.append(CenterLeaf(rows, centers, path, is_complete, own, above))
         return tuple(parts)

@@ -7,14 +7,7 @@ import numpy as np
 from tao_cluster._utils.jit import jit
 
 from .builder_input import nearest_two
-from .cuts import (
-    COARSE,
-    bin_sums,
-    first_best,
-    quantization_scale,
-    quantized,
-    search_intervals,
-)
+from .cuts import COARSE, bin_sums, first_best, quantization_scale, quantized, search_intervals
 
 _SLACK = 1e-12  # lower bounds are reduced by this fraction, because floats are rounded
 _SUMS = 2**15  # number of sums that fit into the processor's cache together
@@ -26,29 +19,31 @@ class SeparationNode:
 
     The criterion of a cut is ``unit * cost + factor * expected depth``, to be minimised. The cost
     is the sum of the quantized excess costs of the rows that the cut separates from their centres.
-    If `distances` is None, the excess cost of a row is `excess`. Otherwise the row moves to the
+    If `distances` is empty, the excess cost of a row is `excess`. Otherwise the row moves to the
     nearest centre on its own side of the cut, and `excess`, the excess cost of its second nearest
     centre, is only a lower bound.
     """
 
     rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the node
-    label: np.ndarray  # (m,) int64, the centre of each row, as a position in `centers`
-    excess: np.ndarray  # (m,) float64, quantized excess costs
-    centers: np.ndarray  # (c, d) float64, coordinates of the centres
-    center_ids: np.ndarray  # (c,) int64, numbers of the centres (columns of `distances`)
     weight: np.ndarray  # (m,) float64, weights of the rows
+    label: np.ndarray  # (m,) int64, the centre of each row, as a position in `centers`
+    second: np.ndarray  # (m,) int64, second nearest centre of each row
+    nearest: np.ndarray  # (m,) float64, distance to the nearest centre of the node
+    excess: np.ndarray  # (m,) float64, quantized excess costs
+    distances: np.ndarray  # (n, k) float64, cost of each row of X at each centre; may be empty
+    center_ids: np.ndarray  # (c,) int64, numbers of the centres (columns of `distances`)
+    centers: np.ndarray  # (c, d) float64, coordinates of the centres
     scale: float  # factor by which costs are multiplied before they are rounded
     cap: float  # largest quantized cost of a row
     all_left: bool = True  # whether a cut may send all rows left although centres lie on its right
     is_ratio: bool = False  # whether costs are divided by the smaller number of centres of a side
-    distances: np.ndarray | None = None  # (n, k) float64, cost of each row of X at each centre
-    second: np.ndarray | None = None  # (m,) int64, second nearest centre of each row
-    nearest: np.ndarray | None = None  # (m,) float64, distance to the nearest centre of the node
     factor: float = 0.0  # weight of the expected depth
     unit: float = 1.0
     mass: np.ndarray | None = None  # (m,) float64, quantized weights; None if the factor is 0
     used: np.ndarray | None = None  # (2, d) bool, [0, f] ([1, f]): the path goes left (right) at f
-    above: np.ndarray | None = None  # (d, c, c + 2), :func:`weight_above`, in the unit of `excess`
+    above: np.ndarray | None = (
+        None  # (d, c, c + 2), :func:`weight_above` of the rows, if it is known
+    )
 
     @property
     def is_too_coarse(self):
@@ -87,7 +82,7 @@ class SeparationNode:
 
 
 def separation_node(
-    points, rows, centers, keep_labels, factor=0.0, path=(), above=None, cost_bound=np.inf, **options
+    points, rows, centers, keep_labels, factor=0.0, path=(), cost_bound=np.inf, **options
 ):
     """Return a node with the costs of separating its rows from its centres.
 
@@ -104,10 +99,8 @@ def separation_node(
     path : sequence of (feature, is_left), branches from the root to the node
     cost_bound : float, optional
         Upper bound of the cost of the best cut; see :func:`greedy.cuts.refined_cap`.
-    above : float64 array of shape (d, c, c), optional
-        The result of :func:`weight_above` for the rows, if it is known.
     **options
-        The fields `all_left` and `is_ratio` of the result.
+        The fields `all_left`, `is_ratio` and `above` of the result.
 
     Returns
     -------
@@ -115,39 +108,25 @@ def separation_node(
     """
     weight = points.weight[rows]
     if keep_labels:
-        position = np.zeros(len(points.centers), np.int64)
-        position[centers] = np.arange(len(centers))
-        label, gap, largest_sum = position[points.labels[rows]], np.ones(len(rows)), weight.sum()
+        label = second = _positions(points, rows, centers)
+        nearest, distances = weight, np.empty((0, 0))
+        gap, largest_sum = np.ones(len(rows)), weight.sum()
     else:
         label, second, nearest, gap, most = nearest_two(points.distances, rows, centers)
-        largest_sum = weight @ most
-        options |= {"distances": points.distances, "second": second, "nearest": nearest}
+        distances, largest_sum = points.distances, weight @ most
     scale, cap = quantization_scale(largest_sum, len(rows), cost_bound)
     if factor > 0:
         weight_scale, _ = quantization_scale(weight.sum(), len(rows))
         used = np.zeros((2, points.n_features), bool)
         for feature, is_left in path:
             used[0 if is_left else 1, feature] = True
-        options |= {
-            "factor": float(factor),
-            # The unit turns costs into shares of the cost of the rows at their nearest centres.
-            # That cost counts as at least one quantization unit.
-            "unit": 1.0 / max(scale * (weight @ nearest), 1.0),
-            "mass": quantized(np.ones(len(rows)), weight_scale, weight, np.inf),
-            "used": used,
-        }
-    return SeparationNode(
-        rows=rows,
-        label=label,
-        excess=quantized(gap, scale, weight, cap),
-        centers=points.centers[centers],
-        center_ids=centers,
-        weight=weight,
-        scale=scale,
-        cap=cap,
-        above=None if above is None else above * scale,
-        **options,
-    )
+        mass = quantized(np.ones(len(rows)), weight_scale, weight, np.inf)
+        # The unit turns costs into shares of the cost of the rows at their nearest centres. That
+        # cost counts as at least one quantization unit.
+        unit = 1.0 / max(scale * (weight @ nearest), 1.0)
+        options |= {"factor": float(factor), "unit": unit, "mass": mass, "used": used}
+    terms = (weight, label, second, nearest, quantized(gap, scale, weight, cap), distances)
+    return SeparationNode(rows, *terms, centers, points.centers[centers], scale, cap, **options)
 
 
 def weight_above(points, rows, centers):
@@ -165,12 +144,13 @@ def weight_above(points, rows, centers):
 
     Returns
     -------
-    float64 array of shape (d, c, c)
+    float64 array of shape (d, c, c + 2)
         Element [f, i, j] is the weight of the rows with the label centers[i] whose value of feature
-        f is larger than that of the centre centers[j].
+        f is larger than that of the centre centers[j]; in the last columns, larger than the two
+        numbers of ``points.frequent``.
     """
     inverse, weight = points.inverse_index(rows), points.weight[rows][:, None]
-    label = np.searchsorted(centers, points.labels[rows])
+    label = _positions(points, rows, centers)
 
     def search(lo, hi):
         places = np.hstack([points.centers[centers, lo:hi].T, points.frequent[lo:hi]])
@@ -178,6 +158,11 @@ def weight_above(points, rows, centers):
         return _sums_above(*args)[..., 0]
 
     return np.concatenate(points.over_features(search))
+
+
+def _positions(points, rows, centers):
+    """Return the positions of the labels of some rows among some centres."""
+    return np.searchsorted(centers, np.arange(len(points.centers)))[points.labels[rows]]
 
 
 def _sums_above(points, rows, inverse, features, places, terms, label, n_labels):
@@ -212,10 +197,10 @@ def separating_cut(points, inverse, node, lo, hi):
     coordinates, features = node.centers[:, lo:hi].T, np.arange(lo, hi)
     order = np.argsort(coordinates, axis=1, kind="stable")
     rank, edges = np.argsort(order, axis=1), np.take_along_axis(coordinates, order, axis=1)
-    sums = edge_sums(points, inverse, node, edges, rank, lo)
-    best, bounds = _cuts_at_edges(node, edges, sums, features)
-
-    column, (cost, savable, _, mass) = points.kept_column(node.rows), sums
+    cost, savable, mass = edge_sums(points, inverse, node, edges, rank, lo)
+    n_left, column = np.arange(1, edges.shape[1]), points.kept_column(node.rows)
+    bounds = node.criterion(cost - savable, n_left, features, mass[:, :-1], mass[:, 1:])
+    bounds[edges[:, :-1] == edges[:, 1:]] = np.inf
 
     def search(i, j, most):
         # A cut of this cost has a criterion above `most`, also if floats are rounded.
@@ -224,7 +209,7 @@ def separating_cut(points, inverse, node, lo, hi):
         terms = (edges[i], rank[i], cost[i, j] - savable[i, j] + further, mass[i, j])
         return _cut_between_edges(node, column(lo + i), lo + i, j, *terms)
 
-    return search_intervals(bounds, features, best, search)
+    return search_intervals(bounds, features, (np.inf, -1, np.inf), search)
 
 
 def edge_sums(points, inverse, node, edges, rank, lo):
@@ -243,8 +228,6 @@ def edge_sums(points, inverse, node, edges, rank, lo):
         Excess costs of the rows that the cut at edge j separates from their centres.
     savable : float64 array of shape (F, c - 1)
         The largest reduction of `cost` that a threshold between edges j and j + 1 can achieve.
-    beyond : float64 array of shape (F, c - 1)
-        Excess costs of all rows whose centres lie above edge j.
     mass : float64 array of shape (F, c)
         Mass of the rows up to edge j; zeros if the node has no masses.
     """
@@ -253,8 +236,8 @@ def edge_sums(points, inverse, node, edges, rank, lo):
         terms = np.column_stack([node.excess, node.mass])
     cost, savable = np.zeros((2, n_features, c - 1))
     mass, width = np.zeros((n_features, c)), max(1, _SUMS // (c + 1) ** 2)
-    totals, order = np.bincount(node.label, node.excess, c), np.argsort(rank, axis=1)
-    every = np.hstack([order, np.tile([c, c + 1], (n_features, 1))])
+    totals = np.bincount(node.label, node.excess, c)
+    order = np.hstack([np.argsort(rank, axis=1), np.tile([c, c + 1], (n_features, 1))])
     for start in range(0, n_features, width):
         some = np.arange(start, min(start + width, n_features))
         edge, frequent = edges[some], points.frequent[lo + some]
@@ -266,7 +249,7 @@ def edge_sums(points, inverse, node, edges, rank, lo):
             sums = _sums_above(*args, node.label, c)
             above, mass[some] = sums[..., 0], (terms.sum(axis=0) - sums.sum(axis=1))[:, :c, -1]
         else:
-            above = np.take_along_axis(node.above[lo + some], every[some, None], axis=2)
+            above = np.take_along_axis(node.above[lo + some], order[some, None], 2) * node.scale
         is_left, at_edge = rank[some][:, :, None] <= np.arange(c - 1), above[:, :, : c - 1]
         cost[some] = np.where(is_left, at_edge, totals[:, None] - at_edge).sum(axis=1)
         savable[some] = np.where(is_left, at_edge - above[:, :, 1:c], 0).sum(axis=1)
@@ -275,39 +258,7 @@ def edge_sums(points, inverse, node, edges, rank, lo):
         left, value = np.where(is_left, equal[:, :, None], 0).sum(axis=1), frequent[:, 1:]
         least = np.minimum(left, equal.sum(axis=1)[:, None] - left)
         savable[some] -= np.where((edge[:, :-1] < value) & (value <= edge[:, 1:]), least, 0)
-    return cost, savable, totals.sum() - np.cumsum(totals[order], axis=1)[:, :-1], mass
-
-
-def _cuts_at_edges(node, edges, sums, features):
-    """Return the best cut at an edge, and a lower bound of the criterion for each interval.
-
-    Interval j contains the thresholds from edge j up to, but without, edge j + 1. The bound of an
-    empty interval is infinite.
-
-    The costs at edges are exact only if the node has no `distances`. Otherwise they are lower
-    bounds, and the returned cut has the feature -1. If `node.all_left` is False, an edge with
-    cost == beyond > 0 (see :func:`edge_sums`) is not evaluated here, because all rows may lie on
-    its left. The search of the interval that begins at this edge evaluates it.
-
-    Returns
-    -------
-    best : tuple (value of the criterion, feature, threshold)
-    bounds : float64 array of shape (F, c - 1)
-    """
-    cost, savable, beyond, mass = sums
-    n_left, low, high = np.arange(1, edges.shape[1]), mass[:, :-1], mass[:, 1:]
-    is_no_cut = edges[:, :-1] == edges[:, 1:]
-    bounds = node.criterion(cost - savable, n_left, features, low, high)
-    bounds[is_no_cut] = np.inf
-    if node.distances is None:
-        if not node.all_left:
-            is_no_cut |= (cost == beyond) & (beyond > 0)
-        values = node.criterion(cost, n_left, features, low, low)
-        values[is_no_cut] = np.inf
-        i, j = divmod(int(values.argmin()), values.shape[1])
-        if values[i, j] < np.inf:
-            return (float(values[i, j]), int(features[i]), float(edges[i, j])), bounds
-    return (np.inf, -1, np.inf), bounds
+    return cost, savable, mass
 
 
 def _cut_between_edges(node, values, feature, j, edges, rank, most, mass):
@@ -317,16 +268,11 @@ def _cut_between_edges(node, values, feature, j, edges, rank, most, mass):
     If no cut costs at most that much, the result is no cut, with feature -1.
     """
     low, places, change = edges[j], np.empty(len(values) + 1, np.int64), np.empty(len(values))
-    terms = (np.empty((0, 0)), node.label, node.excess, node.weight, node.rows)
-    if node.distances is not None:
-        terms = (node.distances, node.second, node.nearest, node.weight, node.rows)
-    args = (node.label, node.excess, terms, node.center_ids, (node.scale, node.cap))
-    args = (values, low, edges[j + 1], rank <= j, *args)
-    n, n_left, cost = _costs_between(*args, most, places, change)
-    places = places[::-1][:n]
-    order = np.argsort(values[places])  # in any order if equal, as sums are exact
-    places = places[order]
-    cost = np.cumsum(np.append(cost, change[order]))
+    others = (node.second, node.nearest, node.weight, node.rows, node.distances, node.center_ids)
+    args = ((node.label, node.excess), others, (node.scale, node.cap, most), places, change)
+    n, n_left, cost = _costs_between(values, low, edges[j + 1], rank <= j, *args)
+    order = np.argsort(values[places[::-1][:n]])  # in any order if equal, as sums are exact
+    places, cost = places[::-1][order], np.cumsum(np.append(cost, change[order]))
     thresholds = np.append(low, values[places])
     is_cut = cost <= most
     is_cut[:-1] &= thresholds[1:] != thresholds[:-1]
@@ -341,9 +287,7 @@ def _cut_between_edges(node, values, feature, j, edges, rank, most, mass):
 
 
 @jit
-def _costs_between(
-    values, low, high, is_left, label, excess, others, centers, unit, most, places, change
-):
+def _costs_between(values, low, high, is_left, own, others, unit, places, change):
     """Find the rows inside the interval (low, high), and what they change in the cost of a cut.
 
     Only the rows inside and those that a cut at `low` separates from their centres are looked at.
@@ -360,8 +304,9 @@ def _costs_between(
     n_left : int, number of rows whose value is at most `low`
     cost : float, cost of the cut at `low`; above `most` if all cuts in the interval cost more
     """
-    distances, second, nearest, weight, rows = others
-    last, n, n_inside, n_left, total, (scale, cap) = values.shape[0], 0, 0, 0, 0.0, unit
+    second, nearest, weight, rows, distances, centers = others
+    (label, excess), (scale, cap, most) = own, unit
+    last, n, n_inside, n_left, total = values.shape[0], 0, 0, 0, 0.0
     for r in range(last):  # no `if`, since the processor could not predict the branches
         value = values[r]
         is_inside = (value > low) & (value < high)

@@ -19,14 +19,7 @@ from tao_cluster._utils.jit import jit
 from tao_cluster._utils.matrices import spaced_rows
 
 from .builder_input import KEPT
-from .cuts import (
-    bin_sums,
-    first_best,
-    quantization_scale,
-    refined_cap,
-    rows_between,
-    search_intervals,
-)
+from .cuts import bin_sums, first_best, quantization_scale, refined_cap, search_intervals
 
 _N_EDGES = 31  # most edges per feature; more edges give tighter bounds, but take more time
 _BLOCK = 64  # features per pass over a dense X; their sums fit into the processor's cache
@@ -198,9 +191,8 @@ class _Search:
         return search_intervals(np.concatenate(bounds), features, best, search)
 
     def _savings_at(self, places):
-        if self._kept is None:
-            return _savings(self._points, self._node, places)
-        return self._kept[places]
+        is_kept = self._kept is not None
+        return self._kept[places] if is_kept else _savings(self._points, self._node, places)
 
     def _sums(self, features):
         """Return the edges of some features, padded with inf, and the sums of savings per bin.
@@ -244,9 +236,10 @@ class _Search:
         """Return the best cut of a feature between edge `interval - 1` and the next one."""
         node, low = self._node, edges[interval - 1] if interval else -np.inf
         values = self._column(feature)
-        inside = rows_between(values, low, edges[interval])
+        inside = np.flatnonzero((values > low) & (values < edges[interval]))
         if len(inside) == 0:
             return (np.inf, feature, np.inf)
+        inside = inside[np.argsort(values[inside])]  # equal values in any order, as sums are exact
         found = np.empty((1, len(inside)))
         left = sums[: 2 * interval].sum(axis=0)
         _save(self._savings_at(inside)[None], left, node.totals, found, np.empty((1, 0)))
