@@ -268,8 +268,9 @@ def _cut_between_edges(node, values, feature, j, edges, rank, most, mass):
     If no cut costs at most that much, the result is no cut, with feature -1.
     """
     low, places, change = edges[j], np.empty(len(values) + 1, np.int64), np.empty(len(values))
-    others = (node.second, node.nearest, node.weight, node.rows, node.distances, node.center_ids)
-    args = ((node.label, node.excess), others, (node.scale, node.cap, most), places, change)
+    centers = node.center_ids[np.argsort(rank)]
+    others = (node.second, node.nearest, node.weight, node.rows, node.distances, centers)
+    args = ((node.label, node.excess), others, (node.scale, node.cap, most, j + 1), places, change)
     n, n_left, cost = _costs_between(values, low, edges[j + 1], rank <= j, *args)
     order = np.argsort(values[places[::-1][:n]])  # in any order if equal, as sums are exact
     places, cost = places[::-1][order], np.cumsum(np.append(cost, change[order]))
@@ -305,7 +306,7 @@ def _costs_between(values, low, high, is_left, own, others, unit, places, change
     cost : float, cost of the cut at `low`; above `most` if all cuts in the interval cost more
     """
     second, nearest, weight, rows, distances, centers = others
-    (label, excess), (scale, cap, most) = own, unit
+    (label, excess), (scale, cap, most, n_below) = own, unit
     last, n, n_inside, n_left, total = values.shape[0], 0, 0, 0, 0.0
     for r in range(last):  # no `if`, since the processor could not predict the branches
         value = values[r]
@@ -319,10 +320,9 @@ def _costs_between(values, low, high, is_left, own, others, unit, places, change
         r = places[i] if i < n else places[last - i + n]
         goes_left, cost = is_left[label[r]], excess[r]
         if distances.shape[0] and is_left[second[r]] == goes_left:
-            least = np.inf
-            for c in range(centers.shape[0]):
-                if is_left[c] != goes_left:
-                    least = min(least, distances[rows[r], centers[c]])
+            least, row = np.inf, rows[r]
+            for c in range(n_below if goes_left else 0, centers.shape[0] if goes_left else n_below):
+                least = min(least, distances[row, centers[c]])
             cost = min(np.rint(np.rint((least - nearest[r]) * scale) * weight[r]), cap)
         if i >= n:
             change[i - n] = -cost if goes_left else cost
