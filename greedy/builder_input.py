@@ -1,5 +1,6 @@
 """Validated input of the tree builders: rows, weights, reference centres and distances."""
 
+import functools
 import itertools
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from tao_cluster._utils.matrices import (
     check_kind,
     check_rows,
     column_arrays,
+    spaced_rows,
 )
 from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.objectives import KMedians, cluster_means
@@ -28,6 +30,10 @@ from tao_cluster.problem.repeats import as_repeats
 # ones do not, because a cost is rounded before it is multiplied by the weight, and large weights
 # would multiply the rounding error.
 _MOST_REPEATS = 1024
+
+_SAMPLE = 101  # number of rows whose medians count as frequent values
+
+KEPT = 2**20  # maximum number of values or sums in memory at a time (8 bytes each: 8 MB)
 
 # This many of the 53 significant bits of a distance are rounded off. These bits depend on the order
 # of the features and on whether X is dense or sparse; without them, equal distances compare equal.
@@ -59,6 +65,9 @@ class BuilderInput:
         Smallest entry of each row of `distances`.
     distance_range : float64 array of shape (n,)
         Largest minus smallest entry of each row of `distances`.
+    frequent : float64 array of shape (d, 2)
+        A value of each feature that many rows may have, for example 0, after the next smaller
+        float. Bounds of costs are tighter if they know these rows.
     n_jobs : int
         Number of threads. They share the features, and the result is the same for any number.
     space : array or CSR matrix of shape (n, m)
@@ -90,6 +99,7 @@ class BuilderInput:
     labels: np.ndarray
     nearest: np.ndarray
     distance_range: np.ndarray
+    frequent: np.ndarray
     n_jobs: int = 1
     space: Any = None
     leaf_size: Any = None
@@ -177,6 +187,7 @@ class BuilderInput:
             nearest=nearest,
             distance_range=distances.max(axis=1) - nearest,
             labels=labels,
+            frequent=_frequent(X),
             n_jobs=effective_n_jobs(n_jobs),
             space=space,
             leaf_size=leaf_size,
@@ -209,6 +220,11 @@ class BuilderInput:
             values[indices[stored]] = data[stored]
             return values[rows]
         return self.X[:, feature][rows].astype(np.float64, copy=False)
+
+    def kept_column(self, rows):
+        """Return the function of a feature that returns its :meth:`column` and keeps some."""
+        most = max(1, KEPT // max(1, len(rows)))
+        return functools.lru_cache(most)(functools.partial(self.column, rows))
 
     def goes_left(self, rows, feature, threshold):
         """Return a mask of `rows`: True where the value of `feature` is at most `threshold`."""
@@ -265,6 +281,15 @@ class BuilderInput:
         bounds = np.linspace(0, self.n_features, n_parts + 1).astype(int).tolist()
         parts = list(itertools.pairwise(bounds))
         return map_in_threads(lambda part: kernel(*part), parts, n_parts)
+
+
+def _frequent(X):
+    """Return a value that many rows of X may have in each feature, after the next smaller float."""
+    value = np.zeros(X.shape[1])
+    if not sp.issparse(X):
+        some = X[spaced_rows(len(X), _SAMPLE)].astype(np.float64)
+        value = np.sort(some, axis=0)[len(some) // 2]
+    return np.column_stack([np.nextafter(value, -np.inf), value])
 
 
 def _check_labels(labels, n_rows, n_clusters):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .base import CostTree
-from .builder_input import BuilderInput, clipped
+from .builder_input import KEPT, BuilderInput, clipped
 from .cuts import refined_cap
 from .growth import Cut, grown
-from .separating_cuts import separating_cut, separation_node
+from .separating_cuts import separating_cut, separation_node, weight_above
 
 
 @dataclass(eq=False, repr=False)
@@ -205,7 +205,12 @@ def separate_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False
     The parameters are those of :class:`SeparateCenters`.
     """
     rule = SeparateCenters(points, keep_labels, depth_factor, is_ratio)
-    root = CenterLeaf(points.rows, np.arange(len(points.centers)), cell=points.rows)
+    every, above = np.arange(len(points.centers)), None
+    is_small = points.n_features * len(every) ** 2 <= KEPT
+    is_exact = points.leaf_size is None and np.array_equal(points.weight, np.rint(points.weight))
+    if keep_labels and is_small and is_exact:
+        above = weight_above(points, points.rows, every)
+    root = CenterLeaf(points.rows, every, cell=points.rows, above=above)
     growth, leaves = grown(rule, root)
     if points.leaf_size is not None:
         for node, leaf in leaves.items():
@@ -225,7 +230,7 @@ class CenterLeaf:
 
     `path` lists the branches (feature, is_left) from the root. `is_complete` is False if a row of
     the cell has been dropped, because a cut separated it from its centre. `cell` is the rows with
-    those that have been dropped.
+    those that have been dropped. `above` is the result of :func:`weight_above`, if it is known.
     """
 
     rows: np.ndarray
@@ -233,6 +238,7 @@ class CenterLeaf:
     path: tuple = ()
     is_complete: bool = True
     cell: np.ndarray | None = None
+    above: np.ndarray | None = None
 
     @property
     def label(self):
@@ -292,25 +298,28 @@ class SeparateCenters:
 
     def _node(self, points, leaf, all_left, most=np.inf):
         terms = (self.keep_labels, self.depth_factor, leaf.path, most)
-        options = {"all_left": all_left, "is_ratio": self.is_ratio}
+        options = {"all_left": all_left, "is_ratio": self.is_ratio, "above": leaf.above}
         return separation_node(points, leaf.rows, leaf.centers, *terms, **options)
 
     def split(self, leaf, cut):
         """Return the two leaves into which a cut divides the rows and centres of a leaf."""
         terms = (cut.feature, cut.threshold)
         rows_left, is_left = self.points.goes_left(leaf.rows, *terms), self._centers_left(cut)
-        has_dropped = len(leaf.cell) > len(leaf.rows) and self.points.leaf_size is not None
-        cell_left = self.points.goes_left(leaf.cell, *terms) if has_dropped else rows_left
-        cell, parts = leaf.cell if has_dropped else leaf.rows, []
+        cell, cell_left, parts = leaf.rows, rows_left, []
+        if self.points.leaf_size is not None and len(leaf.cell) > len(leaf.rows):
+            cell, cell_left = leaf.cell, self.points.goes_left(leaf.cell, *terms)
+        owned_left = is_left[self.points.labels[leaf.rows]] if self.keep_labels else rows_left
+        is_kept = rows_left == owned_left
         for goes_left in (True, False):
-            rows = everything = leaf.rows[rows_left == goes_left]
-            if self.keep_labels:
-                rows = rows[is_left[self.points.labels[rows]] == goes_left]
-            centers = leaf.centers[is_left[leaf.centers] == goes_left]
+            is_in, is_here = rows_left == goes_left, is_left[leaf.centers] == goes_left
+            rows, centers, above = leaf.rows[is_in & is_kept], leaf.centers[is_here], leaf.above
+            if above is not None and len(centers) > 1:
+                above = above[:, is_here][:, :, np.append(is_here, [True, True])]
+                above -= weight_above(self.points, leaf.rows[~(is_in | is_kept)], centers)
             path = (*leaf.path, (cut.feature, goes_left))
-            is_complete = leaf.is_complete and len(rows) == len(everything)
-            own = cell[cell_left == goes_left] if has_dropped else everything
-            parts.append(CenterLeaf(rows, centers, path, is_complete, own))
+            is_complete = leaf.is_complete and bool(is_kept[is_in].all())
+            own = cell[cell_left == goes_left]
+            parts.append(CenterLeaf(rows, centers, path, is_complete, own, above))
         return tuple(parts)
 
     def _centers_left(self, cut):

@@ -34,7 +34,7 @@ Branch and bound
 called edges. :func:`bin_sums` adds up terms of the rows between the edges, in one pass. The sums
 give the criterion at the edges, and a bound of the criterion for the thresholds between two edges.
 :func:`search_intervals` then searches those intervals whose bound is at least as good as the best
-cut so far. Only rows inside these intervals are sorted (:func:`rows_between`).
+cut so far. Only rows inside these intervals are sorted.
 
 The other searches sort all rows of a node: see `sorted_columns.py` and the files of the methods.
 """
@@ -184,9 +184,10 @@ def _add_to_bins(X, inverse, rows, features, edges, group, n_bins, terms, step, 
             n = _entries(X, inverse, rows, features[f], start, stop, values, places)
             for i in range(n):
                 bins[i] = _n_below(values[i], edge) if n_edges > _MANY else 0
-            for e in range(n_edges if n_edges <= _MANY else 0):
+            for e in range(0, n_edges if n_edges <= _MANY else 0, 2):
+                one, two = edge[e], edge[e + 1] if e + 1 < n_edges else np.inf
                 for i in range(n):  # the compiler vectorizes this loop, but not a binary search
-                    bins[i] += values[i] > edge[e]
+                    bins[i] += (values[i] > one) + (values[i] > two)
             for i in range(n if marks_edges else 0):
                 bins[i] = 2 * bins[i] + (edge[bins[i]] == values[i])
             for i in range(n if group.shape[0] else 0):
@@ -253,12 +254,6 @@ def search_intervals(bounds, features, best, search):
         if (bounds[i, j], features[i]) <= best[:2]:
             best = min(best, search(i, j, best[0]))
     return best
-
-
-def rows_between(values, low, high):
-    """Return the positions of the values inside the interval (low, high), sorted by value."""
-    inside = np.flatnonzero((values > low) & (values < high))
-    return inside[np.argsort(values[inside], kind="stable")]
 
 
 def first_best(values, feature, thresholds):

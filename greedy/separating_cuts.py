@@ -7,14 +7,7 @@ import numpy as np
 from tao_cluster._utils.jit import jit
 
 from .builder_input import nearest_two
-from .cuts import (
-    COARSE,
-    bin_sums,
-    first_best,
-    quantization_scale,
-    quantized,
-    search_intervals,
-)
+from .cuts import COARSE, bin_sums, first_best, quantization_scale, quantized, search_intervals
 
 _SLACK = 1e-12  # lower bounds are reduced by this fraction, because floats are rounded
 _SUMS = 2**15  # number of sums that fit into the processor's cache together
@@ -26,41 +19,36 @@ class SeparationNode:
 
     The criterion of a cut is ``unit * cost + factor * expected depth``, to be minimised. The cost
     is the sum of the quantized excess costs of the rows that the cut separates from their centres.
-    If `distances` is None, the excess cost of a row is `excess`. Otherwise the row moves to the
+    If `distances` is empty, the excess cost of a row is `excess`. Otherwise the row moves to the
     nearest centre on its own side of the cut, and `excess`, the excess cost of its second nearest
     centre, is only a lower bound.
     """
 
     rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the node
-    label: np.ndarray  # (m,) int64, the centre of each row, as a position in `centers`
-    excess: np.ndarray  # (m,) float64, quantized excess costs
-    centers: np.ndarray  # (c, d) float64, coordinates of the centres
-    center_ids: np.ndarray  # (c,) int64, numbers of the centres (columns of `distances`)
     weight: np.ndarray  # (m,) float64, weights of the rows
+    label: np.ndarray  # (m,) int64, the centre of each row, as a position in `centers`
+    second: np.ndarray  # (m,) int64, second nearest centre of each row
+    nearest: np.ndarray  # (m,) float64, distance to the nearest centre of the node
+    excess: np.ndarray  # (m,) float64, quantized excess costs
+    distances: np.ndarray  # (n, k) float64, cost of each row of X at each centre; may be empty
+    center_ids: np.ndarray  # (c,) int64, numbers of the centres (columns of `distances`)
+    centers: np.ndarray  # (c, d) float64, coordinates of the centres
     scale: float  # factor by which costs are multiplied before they are rounded
     cap: float  # largest quantized cost of a row
     all_left: bool = True  # whether a cut may send all rows left although centres lie on its right
     is_ratio: bool = False  # whether costs are divided by the smaller number of centres of a side
-    distances: np.ndarray | None = None  # (n, k) float64, cost of each row of X at each centre
-    second: np.ndarray | None = None  # (m,) int64, second nearest centre of each row
-    nearest: np.ndarray | None = None  # (m,) float64, distance to the nearest centre of the node
     factor: float = 0.0  # weight of the expected depth
     unit: float = 1.0
     mass: np.ndarray | None = None  # (m,) float64, quantized weights; None if the factor is 0
     used: np.ndarray | None = None  # (2, d) bool, [0, f] ([1, f]): the path goes left (right) at f
+    above: np.ndarray | None = (
+        None  # (d, c, c + 2), :func:`weight_above` of the rows, if it is known
+    )
 
     @property
     def is_too_coarse(self):
         """Whether the quantized excess cost of some row has too large a rounding error."""
         return bool((self.excess < COARSE * np.maximum(self.weight, 1.0)).any())
-
-    @property
-    def alternatives(self):
-        """The arrays that give the costs of rows at other centres; empty without `distances`."""
-        if self.distances is None:
-            none = np.empty(0, np.int64)
-            return np.empty((0, 0)), none, np.empty(0), none, none
-        return self.distances, self.second, self.nearest, self.center_ids, self.rows
 
     def criterion(self, cost, n_left, features, low=None, high=None):
         """Return the criterion of some cuts, or lower bounds of it.
@@ -112,7 +100,7 @@ def separation_node(
     cost_bound : float, optional
         Upper bound of the cost of the best cut; see :func:`greedy.cuts.refined_cap`.
     **options
-        The fields `all_left` and `is_ratio` of the result.
+        The fields `all_left`, `is_ratio` and `above` of the result.
 
     Returns
     -------
@@ -120,38 +108,70 @@ def separation_node(
     """
     weight = points.weight[rows]
     if keep_labels:
-        position = np.zeros(len(points.centers), np.int64)
-        position[centers] = np.arange(len(centers))
-        label, gap, largest_sum = position[points.labels[rows]], np.ones(len(rows)), weight.sum()
+        label = second = _positions(points, rows, centers)
+        nearest, distances = weight, np.empty((0, 0))
+        gap, largest_sum = np.ones(len(rows)), weight.sum()
     else:
         label, second, nearest, gap, most = nearest_two(points.distances, rows, centers)
-        largest_sum = weight @ most
-        options |= {"distances": points.distances, "second": second, "nearest": nearest}
+        distances, largest_sum = points.distances, weight @ most
     scale, cap = quantization_scale(largest_sum, len(rows), cost_bound)
     if factor > 0:
         weight_scale, _ = quantization_scale(weight.sum(), len(rows))
         used = np.zeros((2, points.n_features), bool)
         for feature, is_left in path:
             used[0 if is_left else 1, feature] = True
-        options |= {
-            "factor": float(factor),
-            # The unit turns costs into shares of the cost of the rows at their nearest centres.
-            # That cost counts as at least one quantization unit.
-            "unit": 1.0 / max(scale * (weight @ nearest), 1.0),
-            "mass": quantized(np.ones(len(rows)), weight_scale, weight, np.inf),
-            "used": used,
-        }
-    return SeparationNode(
-        rows=rows,
-        label=label,
-        excess=quantized(gap, scale, weight, cap),
-        centers=points.centers[centers],
-        center_ids=centers,
-        weight=weight,
-        scale=scale,
-        cap=cap,
-        **options,
-    )
+        mass = quantized(np.ones(len(rows)), weight_scale, weight, np.inf)
+        # The unit turns costs into shares of the cost of the rows at their nearest centres. That
+        # cost counts as at least one quantization unit.
+        unit = 1.0 / max(scale * (weight @ nearest), 1.0)
+        options |= {"factor": float(factor), "unit": unit, "mass": mass, "used": used}
+    terms = (weight, label, second, nearest, quantized(gap, scale, weight, cap), distances)
+    return SeparationNode(rows, *terms, centers, points.centers[centers], scale, cap, **options)
+
+
+def weight_above(points, rows, centers):
+    """Return the weight of the rows of each label above each centre, for every feature.
+
+    The result for a part of the centres is a part of the result. Therefore it is computed once for
+    all rows; a node subtracts the result for the rows that a cut has dropped.
+
+    Parameters
+    ----------
+    points : BuilderInput
+        Its weights are integers, so that sums and differences are exact.
+    rows : int64 array, rows with labels among `centers`
+    centers : int64 array of shape (c,), increasing
+
+    Returns
+    -------
+    float64 array of shape (d, c, c + 2)
+        Element [f, i, j] is the weight of the rows with the label centers[i] whose value of feature
+        f is larger than that of the centre centers[j]; in the last columns, larger than the two
+        numbers of ``points.frequent``.
+    """
+    inverse, weight = points.inverse_index(rows), points.weight[rows][:, None]
+    label = _positions(points, rows, centers)
+
+    def search(lo, hi):
+        places = np.hstack([points.centers[centers, lo:hi].T, points.frequent[lo:hi]])
+        args = (points, rows, inverse, np.arange(lo, hi), places, weight, label, len(centers))
+        return _sums_above(*args)[..., 0]
+
+    return np.concatenate(points.over_features(search))
+
+
+def _positions(points, rows, centers):
+    """Return the positions of the labels of some rows among some centres."""
+    return np.searchsorted(centers, np.arange(len(points.centers)))[points.labels[rows]]
+
+
+def _sums_above(points, rows, inverse, features, places, terms, label, n_labels):
+    """Sum terms of the rows of each label above J places of F features: array (F, labels, J, q)."""
+    order = np.argsort(places, axis=1)
+    args = (points, rows, inverse, features, np.take_along_axis(places, order, axis=1), terms)
+    sums = bin_sums(*args, group=label, n_groups=n_labels)
+    above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]
+    return np.take_along_axis(above, np.argsort(order, axis=1)[:, None, :, None], axis=2)
 
 
 def separating_cut(points, inverse, node, lo, hi):
@@ -174,16 +194,22 @@ def separating_cut(points, inverse, node, lo, hi):
     -------
     (value, feature, threshold); the feature is -1 if no cut separates two centres
     """
-    coordinates, features = np.ascontiguousarray(node.centers[:, lo:hi].T), np.arange(lo, hi)
+    coordinates, features = node.centers[:, lo:hi].T, np.arange(lo, hi)
     order = np.argsort(coordinates, axis=1, kind="stable")
     rank, edges = np.argsort(order, axis=1), np.take_along_axis(coordinates, order, axis=1)
-    sums = edge_sums(points, inverse, node, edges, rank, lo)
-    best, bounds = _cuts_at_edges(node, edges, sums, features)
+    cost, savable, mass = edge_sums(points, inverse, node, edges, rank, lo)
+    n_left, column = np.arange(1, edges.shape[1]), points.kept_column(node.rows)
+    bounds = node.criterion(cost - savable, n_left, features, mass[:, :-1], mass[:, 1:])
+    bounds[edges[:, :-1] == edges[:, 1:]] = np.inf
 
     def search(i, j, most):
-        return _cut_between_edges(points, node, lo + i, j, edges[i], rank[i], most)
+        # A cut of this cost has a criterion above `most`, also if floats are rounded.
+        parts = min(j + 1, len(node.centers) - j - 1) if node.is_ratio else 1
+        further = (most - bounds[i, j] + _SLACK * abs(most)) * parts / node.unit
+        terms = (edges[i], rank[i], cost[i, j] - savable[i, j] + further, mass[i, j])
+        return _cut_between_edges(node, column(lo + i), lo + i, j, *terms)
 
-    return search_intervals(bounds, features, best, search)
+    return search_intervals(bounds, features, (np.inf, -1, np.inf), search)
 
 
 def edge_sums(points, inverse, node, edges, rank, lo):
@@ -202,8 +228,6 @@ def edge_sums(points, inverse, node, edges, rank, lo):
         Excess costs of the rows that the cut at edge j separates from their centres.
     savable : float64 array of shape (F, c - 1)
         The largest reduction of `cost` that a threshold between edges j and j + 1 can achieve.
-    beyond : float64 array of shape (F, c - 1)
-        Excess costs of all rows whose centres lie above edge j.
     mass : float64 array of shape (F, c)
         Mass of the rows up to edge j; zeros if the node has no masses.
     """
@@ -213,84 +237,58 @@ def edge_sums(points, inverse, node, edges, rank, lo):
     cost, savable = np.zeros((2, n_features, c - 1))
     mass, width = np.zeros((n_features, c)), max(1, _SUMS // (c + 1) ** 2)
     totals = np.bincount(node.label, node.excess, c)
+    order = np.hstack([np.argsort(rank, axis=1), np.tile([c, c + 1], (n_features, 1))])
     for start in range(0, n_features, width):
         some = np.arange(start, min(start + width, n_features))
-        args = (points, node.rows, inverse, lo + some, edges[some], terms)
-        sums = bin_sums(*args, group=node.label, n_groups=c)
-        excess, is_left = sums[..., 0], rank[some][:, :, None] <= np.arange(c - 1)
+        edge, frequent = edges[some], points.frequent[lo + some]
         # above[f, l, j] is the sum over the rows of label l whose value of feature f is above edge
         # j. The cut at an edge separates two kinds of rows from their centres: rows above the edge
         # whose centre is on the left, and the other rows whose centre is on the right.
-        above = np.cumsum(excess[:, :, :0:-1], axis=2)[:, :, ::-1][:, :, : c - 1]
-        cost[some] = np.where(is_left, above, totals[:, None] - above).sum(axis=1)
-        savable[some] = np.where(is_left, excess[:, :, 1:c], 0).sum(axis=1)
-        mass[some] = np.cumsum(sums[..., -1].sum(axis=1), axis=1)[:, :c]
-    by_rank = np.take_along_axis(np.tile(totals, (n_features, 1)), np.argsort(rank, axis=1), 1)
-    return cost, savable, totals.sum() - np.cumsum(by_rank, axis=1)[:, :-1], mass
+        if node.above is None:
+            args = (points, node.rows, inverse, lo + some, np.hstack([edge, frequent]), terms)
+            sums = _sums_above(*args, node.label, c)
+            above, mass[some] = sums[..., 0], (terms.sum(axis=0) - sums.sum(axis=1))[:, :c, -1]
+        else:
+            above = np.take_along_axis(node.above[lo + some], order[some, None], 2) * node.scale
+        is_left, at_edge = rank[some][:, :, None] <= np.arange(c - 1), above[:, :, : c - 1]
+        cost[some] = np.where(is_left, at_edge, totals[:, None] - at_edge).sum(axis=1)
+        savable[some] = np.where(is_left, at_edge - above[:, :, 1:c], 0).sum(axis=1)
+        # The rows with the frequent value of an interval are all on the same side.
+        equal = above[:, :, c] - above[:, :, c + 1]
+        left, value = np.where(is_left, equal[:, :, None], 0).sum(axis=1), frequent[:, 1:]
+        least = np.minimum(left, equal.sum(axis=1)[:, None] - left)
+        savable[some] -= np.where((edge[:, :-1] < value) & (value <= edge[:, 1:]), least, 0)
+    return cost, savable, mass
 
 
-def _cuts_at_edges(node, edges, sums, features):
-    """Return the best cut at an edge, and a lower bound of the criterion for each interval.
-
-    Interval j contains the thresholds from edge j up to, but without, edge j + 1. The bound of an
-    empty interval is infinite.
-
-    The costs at edges are exact only if the node has no `distances`. Otherwise they are lower
-    bounds, and the returned cut has the feature -1. If `node.all_left` is False, an edge with
-    cost == beyond > 0 (see :func:`edge_sums`) is not evaluated here, because all rows may lie on
-    its left. The search of the interval that begins at this edge evaluates it.
-
-    Returns
-    -------
-    best : tuple (value of the criterion, feature, threshold)
-    bounds : float64 array of shape (F, c - 1)
-    """
-    cost, savable, beyond, mass = sums
-    n_left, low, high = np.arange(1, edges.shape[1]), mass[:, :-1], mass[:, 1:]
-    is_no_cut = edges[:, :-1] == edges[:, 1:]
-    bounds = node.criterion(cost - savable, n_left, features, low, high)
-    bounds[is_no_cut] = np.inf
-    if node.distances is None:
-        if not node.all_left:
-            is_no_cut |= (cost == beyond) & (beyond > 0)
-        values = node.criterion(cost, n_left, features, low, low)
-        values[is_no_cut] = np.inf
-        i, j = divmod(int(values.argmin()), values.shape[1])
-        if values[i, j] < np.inf:
-            return (float(values[i, j]), int(features[i]), float(edges[i, j])), bounds
-    return (np.inf, -1, np.inf), bounds
-
-
-def _cut_between_edges(points, node, feature, j, edges, rank, most):
+def _cut_between_edges(node, values, feature, j, edges, rank, most, mass):
     """Return the best cut of a feature with a threshold in [edges[j], edges[j + 1]).
 
-    If no such cut can be as good as the value `most`, the result is no cut, with feature -1.
+    `most` is the cost above which a cut is not the best, and `mass` that of the rows up to edge j.
+    If no cut costs at most that much, the result is no cut, with feature -1.
     """
-    values, low = points.column(node.rows, feature), edges[j]
-    rows, change = np.empty(len(values) + 1, np.int64), np.empty(len(values))
-    masses = np.empty(0) if node.mass is None else node.mass
-    terms = (node.label, node.excess, node.weight, masses)
-    args = (terms, node.alternatives, (node.scale, node.cap), rows, change)
-    n, n_left, first, least, *span = _costs_between(values, low, edges[j + 1], rank <= j, *args)
-    one, (low_mass, high_mass) = np.array([feature]), np.reshape(span, (2, 1, 1))
-    if node.criterion(np.array([[least]]), np.array([j + 1]), one, low_mass, high_mass) > most:
-        return np.inf, -1, np.inf
-    inside, change = rows[:n], change[:n]
-    values_inside = values[inside]
-    order = np.argsort(values_inside, kind="stable")
-    cost = np.cumsum(np.append(first, change[order]))
-    mass = cost
-    if node.mass is not None:
-        mass = np.cumsum(np.append(span[0], masses[inside[order]]))
-    n_centers = np.full(len(cost), j + 1)
-    (found,) = node.criterion(cost[None], n_centers, one, mass[None], mass[None])
+    low, places, change = edges[j], np.empty(len(values) + 1, np.int64), np.empty(len(values))
+    centers = node.center_ids[np.argsort(rank)]
+    others = (node.second, node.nearest, node.weight, node.rows, node.distances, centers)
+    args = ((node.label, node.excess), others, (node.scale, node.cap, most, j + 1), places, change)
+    n, n_left, cost = _costs_between(values, low, edges[j + 1], rank <= j, *args)
+    order = np.argsort(values[places[::-1][:n]])  # in any order if equal, as sums are exact
+    places, cost = places[::-1][order], np.cumsum(np.append(cost, change[order]))
+    thresholds = np.append(low, values[places])
+    is_cut = cost <= most
+    is_cut[:-1] &= thresholds[1:] != thresholds[:-1]
     if not node.all_left:  # a row must stay on the right, unless no row is parted from its centre
-        found[(cost > 0) & (n_left + np.arange(len(cost)) == len(values))] = np.inf
-    return first_best(found, feature, np.append(low, values_inside[order]))
+        is_cut &= (cost == 0) | (n_left + np.arange(len(cost)) < len(values))
+    some = np.flatnonzero(is_cut)
+    if len(some) == 0:
+        return np.inf, -1, np.inf
+    masses = cost if node.mass is None else np.cumsum(np.append(mass, node.mass[places]))
+    terms = (np.full(len(some), j + 1), np.array([feature]), masses[None, some], masses[None, some])
+    return first_best(node.criterion(cost[None, some], *terms)[0], feature, thresholds[some])
 
 
 @jit
-def _costs_between(values, low, high, is_left, terms, alternatives, unit, inside, change):
+def _costs_between(values, low, high, is_left, own, others, unit, places, change):
     """Find the rows inside the interval (low, high), and what they change in the cost of a cut.
 
     Only the rows inside and those that a cut at `low` separates from their centres are looked at.
@@ -300,45 +298,39 @@ def _costs_between(values, low, high, is_left, terms, alternatives, unit, inside
 
     Returns
     -------
-    n : int
-        Number of rows inside. Their positions are written to `inside` (which has one element more
-        than there are rows), and to `change` by how much the cost grows when each goes left.
+    n_inside : int
+        Number of rows inside. Their positions are written to the end of `places` (which has one
+        element more than there are rows), from the last element on, and to `change` by how much the
+        cost grows when each goes left. It is 0 if all cuts in the interval cost more than `most`.
     n_left : int, number of rows whose value is at most `low`
-    cost : float, cost of the cut at `low`
-    least : float, lower bound of the cost of a cut in the interval
-    least_mass, most_mass : float
-        Mass of the rows whose value is at most `low`, and below `high`; 0 if `mass` is empty.
+    cost : float, cost of the cut at `low`; above `most` if all cuts in the interval cost more
     """
-    label, excess, weight, mass = terms
-    distances, second, nearest, center_ids, row_numbers = alternatives
-    scale, cap = unit
-    n, n_left, least_mass, most_mass = 0, 0, 0.0, 0.0
-    for r in range(values.shape[0]):  # no `if`, since the processor could not predict the branches
+    second, nearest, weight, rows, distances, centers = others
+    (label, excess), (scale, cap, most, n_below) = own, unit
+    last, n, n_inside, n_left, total = values.shape[0], 0, 0, 0, 0.0
+    for r in range(last):  # no `if`, since the processor could not predict the branches
         value = values[r]
-        inside[n] = r
-        n += ((value <= low) != is_left[label[r]]) | ((value > low) & (value < high))
+        is_inside = (value > low) & (value < high)
+        places[n] = r
+        n += ((value <= low) != is_left[label[r]]) & (not is_inside)
+        places[last - n_inside] = r
+        n_inside += is_inside
         n_left += value <= low
-    for r in range(mass.shape[0]):
-        least_mass += mass[r] if values[r] <= low else 0.0
-        most_mass += mass[r] if values[r] < high else 0.0
-    n_inside, total, savable = 0, 0.0, 0.0
-    for i in range(n):
-        r = inside[i]
+    for i in range(n + n_inside):
+        r = places[i] if i < n else places[last - i + n]
         goes_left, cost = is_left[label[r]], excess[r]
         if distances.shape[0] and is_left[second[r]] == goes_left:
-            least = np.inf
-            for c in range(center_ids.shape[0]):
-                if is_left[c] != goes_left:
-                    least = min(least, distances[row_numbers[r], center_ids[c]])
+            least, row = np.inf, rows[r]
+            for c in range(n_below if goes_left else 0, centers.shape[0] if goes_left else n_below):
+                least = min(least, distances[row, centers[c]])
             cost = min(np.rint(np.rint((least - nearest[r]) * scale) * weight[r]), cap)
-        if (values[r] <= low) != goes_left:
+        if i >= n:
+            change[i - n] = -cost if goes_left else cost
+        if i < n or goes_left:
             total += cost
-        if low < values[r] < high:
-            inside[n_inside] = r
-            change[n_inside] = -cost if goes_left else cost
-            savable += cost if goes_left else 0.0
-            n_inside += 1
-    return n_inside, n_left, total, total - savable, least_mass, most_mass
+        if i < n and total > most:  # these rows are separated by all cuts in the interval
+            return 0, n_left, total
+    return n_inside, n_left, total
 
 
 @jit

@@ -18,19 +18,12 @@ import scipy.sparse as sp
 from tao_cluster._utils.jit import jit
 from tao_cluster._utils.matrices import spaced_rows
 
-from .cuts import (
-    bin_sums,
-    first_best,
-    quantization_scale,
-    refined_cap,
-    rows_between,
-    search_intervals,
-)
+from .builder_input import KEPT
+from .cuts import bin_sums, first_best, quantization_scale, refined_cap, search_intervals
 
 _N_EDGES = 31  # most edges per feature; more edges give tighter bounds, but take more time
 _BLOCK = 64  # features per pass over a dense X; their sums fit into the processor's cache
 _FEW = 8  # features per pass over a sparse X; usually the search ends after a few
-_KEPT = 2**20  # maximum number of savings or sums in memory at a time (8 bytes each: 8 MB)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +80,7 @@ def _label_costs(points, rows, scale, cap):
 
     The savings are those against the label with the least total cost (ties: the lowest label).
     """
-    step = max(1, _KEPT // points.distances.shape[1])
+    step = max(1, KEPT // points.distances.shape[1])
     parts = [rows[start : start + step] for start in range(0, len(rows), step)]
     costs = sum(_excess_costs(points, part, scale, cap).sum(axis=0) for part in parts)
     savings = np.zeros(len(costs))
@@ -165,7 +158,8 @@ class _Search:
     def __init__(self, points, node, edges, bounds):
         self._points, self._node, self._edges, self._bounds = points, node, edges, bounds
         self._inverse, n_rows = points.inverse_index(node.rows), len(node.rows)
-        self._step = max(1, _KEPT // len(node.totals)) if bounds is None else n_rows
+        self._column = points.kept_column(node.rows)
+        self._step = max(1, KEPT // len(node.totals)) if bounds is None else n_rows
         self._kept = _savings(points, node, slice(None)) if n_rows <= self._step else None
 
     def best_cut(self, lo, hi):
@@ -175,7 +169,7 @@ class _Search:
             features = features[self._bounds[lo:hi] > 0]
             features = features[np.argsort(-self._bounds[features], kind="stable")]
             width = _FEW
-        keeps = len(features) * (2 * _N_EDGES + 1) * len(self._node.totals) <= _KEPT
+        keeps = len(features) * (2 * _N_EDGES + 1) * len(self._node.totals) <= KEPT
         bounds, kept = [np.empty((0, _N_EDGES + 1))], []
         for start in range(0, len(features), width):
             some = features[start : start + width]
@@ -197,9 +191,8 @@ class _Search:
         return search_intervals(np.concatenate(bounds), features, best, search)
 
     def _savings_at(self, places):
-        if self._kept is None:
-            return _savings(self._points, self._node, places)
-        return self._kept[places]
+        is_kept = self._kept is not None
+        return self._kept[places] if is_kept else _savings(self._points, self._node, places)
 
     def _sums(self, features):
         """Return the edges of some features, padded with inf, and the sums of savings per bin.
@@ -242,10 +235,11 @@ class _Search:
     def _cut_between_edges(self, feature, interval, edges, sums):
         """Return the best cut of a feature between edge `interval - 1` and the next one."""
         node, low = self._node, edges[interval - 1] if interval else -np.inf
-        values = self._points.column(node.rows, feature)
-        inside = rows_between(values, low, edges[interval])
+        values = self._column(feature)
+        inside = np.flatnonzero((values > low) & (values < edges[interval]))
         if len(inside) == 0:
             return (np.inf, feature, np.inf)
+        inside = inside[np.argsort(values[inside])]  # equal values in any order, as sums are exact
         found = np.empty((1, len(inside)))
         left = sums[: 2 * interval].sum(axis=0)
         _save(self._savings_at(inside)[None], left, node.totals, found, np.empty((1, 0)))
@@ -299,8 +293,8 @@ def _sparse_bounds(points, node):
     rows, n_labels, totals = node.rows, len(node.others), node.totals[:-1]
     # If one sum of losses per feature and label takes too much memory, one sum per feature is used:
     # that of the largest loss of each row under any label.
-    is_merged = points.n_features * (n_labels + 1) > _KEPT
-    sums, step = 0.0, max(1, _KEPT // (n_labels + 1))
+    is_merged = points.n_features * (n_labels + 1) > KEPT
+    sums, step = 0.0, max(1, KEPT // (n_labels + 1))
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         savings, stored = _savings(points, node, part), points.X[rows[part]]
