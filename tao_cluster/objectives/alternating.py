@@ -235,6 +235,7 @@ def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
         distances = objective.distances(data, centers)
         nearest = distances.argmin(axis=1)
         own = distances[np.arange(len(nearest)), nearest]
+        del distances  # frees memory, so that only one array of this size exists
         before, cost = cost, float(weight @ own)
         assigned = _fill_empty(nearest, own, weight, len(centers))
         is_settled = labels is not None and np.array_equal(assigned, labels)

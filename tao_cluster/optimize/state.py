@@ -403,8 +403,13 @@ class Evaluator:
 
     def take_distances(self, centers):
         """Return :meth:`distances` and remove them from the cache, so that they may be modified."""
-        distances, self._distances, self._centers = self.distances(centers), None, None
+        distances = self.distances(centers)
+        self.release()
         return distances
+
+    def release(self):
+        """Remove the distances from the cache, which take 8 bytes per row and cluster."""
+        self._distances = self._centers = None
 
     def criterion(self, state):
         """Return the criterion of the direct form: the clustering cost at the centres of a state.
