@@ -64,39 +64,28 @@ def best_of_starts(estimator, rows, sample_weight, n_jobs):
     -------
     KMeans
     """
-    rng = check_random_state(estimator.random_state)
+    rng, k = check_random_state(estimator.random_state), estimator.n_clusters
     n_sampled = min(_SAMPLE, int(_SAMPLE_VALUES / max(row_size(rows), 1)))
-    n_sampled = max(n_sampled, _SAMPLE_PER_CLUSTER * estimator.n_clusters)
+    n_sampled = max(n_sampled, _SAMPLE_PER_CLUSTER * k)
     is_sampled = rows.shape[0] >= max(_MANY, 2 * n_sampled)
     few, weight = rows, sample_weight
     if is_sampled:
         few, weight = _sample(rows, sample_weight, n_sampled, rng)
-    starts = _starts(estimator, few, weight, rng)
-    found, origin = _continued(estimator, few, weight, starts, n_jobs)
+    terms = {"sample_weight": weight, "random_state": rng}
+    seeds = (kmeans_plusplus(few, k, **terms)[0] for _ in range(estimator.n_init))
+    found, origin = _continued(estimator, few, weight, list(seeds), n_jobs)
     if is_sampled:
         found.sort(key=lambda one: one.inertia_)
-        starts = [_centers(one, origin) for one in found[:_N_CONTINUED]]
+        starts = [one.cluster_centers_ + origin for one in found[:_N_CONTINUED]]
         terms = (estimator, rows, sample_weight, starts, n_jobs)
         found, origin = _continued(*terms, is_race=True)
     best = min(found, key=lambda one: one.inertia_)
-    if origin is not None:
-        labels, centers = best.labels_, _centers(best, origin)
-        sums = cluster_sums(rows, labels, sample_weight, len(centers), origin)
-        total = np.bincount(labels, sample_weight, len(centers))
-        best.cluster_centers_ = _Objective().centers_of(sums, total, centers, origin)
+    if best.cluster_centers_.dtype != rows.dtype:
+        total = np.bincount(best.labels_, sample_weight, k)
+        sums = cluster_sums(rows, best.labels_, sample_weight, k, origin)
+        terms = (sums, total, best.cluster_centers_ + origin, origin)
+        best.cluster_centers_ = _Objective().centers_of(*terms)
     return best
-
-
-def _starts(estimator, rows, weight, rng):
-    """Return the centres of each start by k-means++: a list of arrays of shape (k, m)."""
-    terms = {
-        "sample_weight": weight,
-        "random_state": rng,
-        "x_squared_norms": row_norms(rows, squared=True),
-    }
-    return [
-        kmeans_plusplus(rows, estimator.n_clusters, **terms)[0] for _ in range(estimator.n_init)
-    ]
 
 
 def _continued(estimator, rows, weight, starts, n_jobs, is_race=False):
@@ -107,8 +96,8 @@ def _continued(estimator, rows, weight, starts, n_jobs, is_race=False):
     Returns
     -------
     list of KMeans, one fitted estimator per start that was continued to the end
-    origin : float64 array of shape (m,), or None
-        What was subtracted from the rows, which were then in single precision; None if they were
+    origin : float64 array of shape (m,), or 0.0
+        What was subtracted from the rows, which were then in single precision; 0.0 if they were
         used as they are. Single precision is twice as fast.
     """
 
@@ -128,8 +117,9 @@ def _continued(estimator, rows, weight, starts, n_jobs, is_race=False):
     with warnings.catch_warnings():  # for all threads
         warnings.simplefilter("ignore", ConvergenceWarning)
         if not issparse(rows) and rows.dtype != np.float32:
-            single, origin = _in_single_precision(rows)
+            origin, single = rows.mean(axis=0), np.empty(rows.shape, np.float32)
             with np.errstate(over="ignore"):
+                np.subtract(rows, origin, out=single, casting="same_kind")
                 total = float(weight @ row_norms(single, squared=True))
             if _LEAST_SQUARE < total / (weight.sum() * rows.shape[1]) < np.inf:
                 starts_ = [(start - origin).astype(np.float32) for start in starts]
@@ -137,22 +127,7 @@ def _continued(estimator, rows, weight, starts, n_jobs, is_race=False):
                 if min(one.inertia_ for one in found) >= _LEAST_SHARE * total:
                     return found, origin
             del single  # frees its memory before scikit-learn copies the rows
-        return best_fitted(rows, starts), None
-
-
-def _centers(estimator, origin):
-    """Return the centres of a fitted estimator in the coordinates of the original rows."""
-    centers = estimator.cluster_centers_
-    return centers if origin is None else centers + origin
-
-
-def _in_single_precision(rows):
-    """Return rows minus the mean row as a float32 array, and the mean row."""
-    origin = rows.mean(axis=0)
-    single = np.empty(rows.shape, np.float32)
-    with np.errstate(over="ignore"):
-        np.subtract(rows, origin, out=single, casting="same_kind")
-    return single, origin
+        return best_fitted(rows, starts), 0.0
 
 
 def _sample(rows, weight, n_sampled, rng):

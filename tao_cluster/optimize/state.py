@@ -403,8 +403,7 @@ class Evaluator:
 
     def take_distances(self, centers):
         """Return :meth:`distances` and remove them from the cache, so that they may be modified."""
-        distances = self.distances(centers)
-        self.release()
+        distances, self._distances, self._centers = self.distances(centers), None, None
         return distances
 
     def release(self):

@@ -104,11 +104,8 @@ class Newton(Part, NodeSolver):
         n_filled = np.count_nonzero(X.data if sp.issparse(X) else X)
         if n_filled >= _SPARSE_SHARE * X.shape[0] * X.shape[1]:
             X = as_array(X)
-        elif not sp.issparse(X):  # SciPy's conversion takes twice as long
-            is_stored = X != 0
-            starts = np.append(0, np.cumsum(np.count_nonzero(is_stored, axis=1)))
-            places = np.flatnonzero(is_stored) % X.shape[1]
-            X = sp.csr_matrix((X[is_stored], places, starts), X.shape)
+        elif not sp.issparse(X):
+            X = sp.csr_matrix(X)
         low, high = ranges(X)
         origin = np.zeros(X.shape[1])
         if not sp.issparse(X):
@@ -219,10 +216,7 @@ class _Form(NamedTuple):
         is_sparse, n, m = sp.issparse(X), X.shape[0], len(rows)
         if features is not None:
             origin, scale = origin[features], scale[features]
-            if is_sparse:  # both orders give the same, but that of many rows first is slower
-                X = X[:, features][rows] if 2 * m > n else X[rows][:, features]
-            else:
-                X = X[np.ix_(rows, features)]
+            X = X[rows][:, features] if is_sparse else X[np.ix_(rows, features)]
             if is_sparse and X.nnz >= _DENSE_PART * m * len(features):
                 X = X.toarray()
         elif is_sparse and m <= _MOST_GATHERED * n:
