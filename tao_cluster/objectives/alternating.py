@@ -232,9 +232,7 @@ def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
     labels, cost = None, np.inf
     for n_iter in range(max_iter + 1):
         check_interrupted()
-        distances = objective.distances(data, centers)
-        nearest = distances.argmin(axis=1)
-        own = distances[np.arange(len(nearest)), nearest]
+        own, nearest = nearest_costs(objective, data, centers)
         before, cost = cost, float(weight @ own)
         assigned = _fill_empty(nearest, own, weight, len(centers))
         is_settled = labels is not None and np.array_equal(assigned, labels)
@@ -244,6 +242,16 @@ def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
         labels = assigned
         centers = objective.update_centers(data, labels, weight, centers)
     return Run(nearest, centers, cost, n_iter)
+
+
+def nearest_costs(objective, data, centers):
+    """Return the distance of each row to its nearest centre, and the lowest number of such a one.
+
+    The result does not keep the distances to all centres in memory.
+    """
+    distances = objective.distances(data, centers)
+    labels = distances.argmin(axis=1)
+    return distances[np.arange(len(labels)), labels], labels
 
 
 def _fill_empty(labels, own, weight, n_clusters):

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from .._utils.options import Part, name_of, resolve
 from .._utils.threads import check_interrupted
 from ..problem.repeats import content_order
-from .alternating import _fill_empty, spread_seeds
+from .alternating import _fill_empty, nearest_costs, spread_seeds
 from .base import Objective
 from .kmeans import KMeans
 from .kmedians import KMedians
@@ -138,7 +138,7 @@ class Trimmed(Part, Objective):
         weight : float64 array of shape (n,)
         centers : float64 array of shape (k, m)
         """
-        own, _ = _nearest(self.geometry, data, centers)
+        own, _ = nearest_costs(self.geometry, data, centers)
         # A price of 0 would leave out rows at their centres: take the least positive distance.
         price = self._limit(own, weight) or min(own[own > 0], default=1.0)
         far = np.where(own >= min(np.nextafter(price, np.inf), own.max()), weight, 0.0)
@@ -153,7 +153,7 @@ class Trimmed(Part, Objective):
         with distances limited, so that far rows do not attract seeds.
         """
         base, k = self.geometry, len(centers)
-        most = self._limit(_nearest(base, data, centers)[0], weight)
+        most = self._limit(nearest_costs(base, data, centers)[0], weight)
         capped = SimpleNamespace(
             prepare=base.prepare,
             update_centers=base.update_centers,
@@ -173,7 +173,7 @@ class Trimmed(Part, Objective):
         best = np.inf, centers
         for _ in range(max_iter):
             check_interrupted()
-            own, labels = _nearest(self.geometry, data, centers)
+            own, labels = nearest_costs(self.geometry, data, centers)
             kept = np.where(own <= self._limit(own, weight), weight, 0.0)
             cost = float(kept @ own) + (self.price or 0.0) * float((weight - kept).sum())
             if not cost < best[0] * (1 - _ROUNDING):
@@ -190,10 +190,3 @@ class Trimmed(Part, Objective):
         order = np.argsort(own, kind="stable")
         beyond = np.append(np.cumsum(weight[order][::-1])[::-1][1:], 0.0)
         return own[order[np.argmax(beyond <= self.share * weight.sum() * (1 + _ROUNDING))]]
-
-
-def _nearest(objective, data, centers):
-    """Return the distance of each row to its nearest centre, and the number of this centre."""
-    distances = objective.distances(data, centers)
-    labels = distances.argmin(axis=1)
-    return distances[np.arange(len(labels)), labels], labels

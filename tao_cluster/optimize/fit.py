@@ -319,6 +319,7 @@ class Fit:
             cost = self._cost(tree, state.inertia)
         elif self.search.is_sample:
             cost = self._cost(tree, self.rows.evaluate(tree).inertia)
+            self.rows.release()
         else:
             cost = search.cost_increase(state)
         return Candidate(tree, cost, size, is_finished=False)
@@ -336,8 +337,10 @@ class Fit:
         """
         rows, settings = self.rows, self.rows.settings
         if rows is not self.search:
+            self.search.release()
             state = rows.evaluate(state.pruned)
         tree, leaf_of_row, inertia = simplified(rows, state, is_last)
+        rows.release()
         if not settings.penalty.is_binary and tree.leaf_value is None:
             # The penalty needs histograms in leaves, but initial trees and direct passes set none.
             tree = with_histograms(rows, tree, leaf_of_row)

@@ -406,6 +406,10 @@ class Evaluator:
         distances, self._distances, self._centers = self.distances(centers), None, None
         return distances
 
+    def release(self):
+        """Remove the distances from the cache, which take 8 bytes per row and cluster."""
+        self._distances = self._centers = None
+
     def criterion(self, state):
         """Return the criterion of the direct form: the clustering cost at the centres of a state.
 

@@ -45,8 +45,7 @@ def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):
         cluster, cost, k = np.zeros(n_all, dtype=np.intp), np.zeros(n_all), 1
     else:
         cluster, k = free.labels, problem.n_clusters
-        distances = problem.objective.distances(problem.data, free.centers)
-        cost = distances[np.arange(n_all), cluster]
+        cost = problem.objective.distances(problem.data, free.centers)[np.arange(n_all), cluster]
     totals = _totals(cost, weight, cluster, k)
     size = Sensitivity.from_totals(*totals).sizes(cost, weight, cluster)
     seed = int(check_random_state(random_state).randint(2**31))

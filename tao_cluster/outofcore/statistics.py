@@ -18,6 +18,7 @@ from .._utils.matrices import (
     row_blocks,
     stored_by_rows,
 )
+from ..objectives.alternating import nearest_costs
 from ..problem.inputs import LARGEST_WEIGHT, check_least_weight
 from ..problem.levels import integer_columns
 from ..problem.scaling import ClusteringSpace, Scaling
@@ -62,9 +63,7 @@ class WeightedRows:
 
         If several centres are nearest, the lowest number is returned.
         """
-        distances = self.objective.distances(self.data, centers)
-        nearest = distances.argmin(axis=1)
-        return distances[np.arange(len(nearest)), nearest], nearest
+        return nearest_costs(self.objective, self.data, centers)
 
 
 @dataclass(frozen=True, eq=False)

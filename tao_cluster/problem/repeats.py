@@ -77,7 +77,8 @@ def row_keys(X, unit_free=False):
     With `unit_free`, the columns are scaled to a range of 1 first.
     """
     if not sp.issparse(X):
-        frame = pd.DataFrame(X if isinstance(X, pd.DataFrame | pd.Series) else np.asarray(X))
+        X = X if isinstance(X, pd.DataFrame | pd.Series) else np.asarray(X)
+        frame = pd.DataFrame(X, copy=False)  # otherwise pandas copies an array
         if not all(kind.kind in "iufb" for kind in frame.dtypes):
             return pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy()
         X = frame.to_numpy()
