@@ -31,10 +31,10 @@ from .state import APPROACH, Evaluator, History, approach, best_start, descend, 
 # With a limit, oblique trees of at most this many parameters per cluster are compared with the
 # axis-aligned tree of the same size. Larger ones are better without this.
 _MOST_PER_CLUSTER = 6
-# The search for that tree takes long. If the oblique tree costs less than a first axis-aligned tree
-# by more than _CLOSE, only one size is searched. If it does by more than _HOPELESS, none is. Both
-# are the larger of a share of the first tree's cost increase and a number of percentage points.
-_CLOSE, _HOPELESS = (0.5, 2.0), (0.8, 3.0)
+# The search for that tree takes long. There is none if the oblique tree costs less than a first
+# axis-aligned tree by more than the larger of a share of that tree's cost increase and a number of
+# percentage points.
+_HOPELESS = (0.8, 3.0)
 # More initial trees than this are divided among several fits, and the best result is kept. A single
 # fit from the best of all starts could be worse than one from the best of a few.
 _STARTS_OF_FIT = 4
@@ -415,17 +415,12 @@ class Fit:
         for search in searches:
             problem, terms = oblique.sampled(self).original.problem, (most, search)
             fit = Fit.over(problem, settings.with_axis(*terms), self.random_state, History())
-            limit = fit.search.settings.goal
-            n_leaves = axis.most_leaves_of(limit)
+            n_leaves = axis.most_leaves_of(fit.search.settings.goal)
             rough = axis.rough_at(fit, n_leaves).cost
             less = rough - (self.chosen.cost if goal.limits_size else goal.max_cost_increase)
             if less > max(_HOPELESS[0] * rough, _HOPELESS[1]):
                 return []
-            is_close = less <= max(_CLOSE[0] * rough, _CLOSE[1])
-            # A limit of cost has many sizes to try; one search at the largest of them has to do.
-            whole = goal.limits_size and is_close
-            path = axis.path(fit, limit) if whole else [axis.at_size(fit, n_leaves)]
-            found.append(fit._pruned(choose(path, limit)).tree)
+            found.append(fit._pruned(axis.at_size(fit, n_leaves)).tree)
         return [tree for tree in found if not settings.limits.forbids_depth_of(tree)]
 
     def end_early(self):
