@@ -31,10 +31,11 @@ from .state import APPROACH, Evaluator, History, approach, best_start, descend, 
 # With a limit, oblique trees of at most this many parameters per cluster are compared with the
 # axis-aligned tree of the same size. Larger ones are better without this.
 _MOST_PER_CLUSTER = 6
-# The search for that tree takes long. If the oblique tree costs less than a first axis-aligned tree
-# by more than _CLOSE, only one size is searched. If it does by more than _HOPELESS, none is. Both
-# are the larger of a share of the first tree's cost increase and a number of percentage points.
-_CLOSE, _HOPELESS = (0.5, 2.0), (0.8, 3.0)
+# The search for that tree takes long. There is none if the oblique tree costs less than a first
+# axis-aligned tree by more than the larger of a share of that tree's cost increase and a number of
+# percentage points. If it costs less at all, the search makes this share of its passes. Conversely,
+# if the oblique trees of a path are as far behind, no further ones get their last passes.
+_HOPELESS, _SHARE_BEHIND = (0.5, 3.0), 0.25
 # More initial trees than this are divided among several fits, and the best result is kept. A single
 # fit from the best of all starts could be worse than one from the best of a few.
 _STARTS_OF_FIT = 4
@@ -260,6 +261,7 @@ class Fit:
     better: Any = None  # a state that the search from `chosen` has found
     found: dict = field(default_factory=dict)  # further fitted attributes
     is_complete: bool = True
+    rough_rivals: dict = field(default_factory=dict)  # cost of axis-aligned trees by their size
 
     @classmethod
     def over(cls, problem, settings, random_state, history):
@@ -410,26 +412,44 @@ class Fit:
         """
         settings = self.search.settings
         most = goal.max_parameters if goal.limits_size else self.chosen.tree.n_parameters - 1
-        is_small = 1 < most <= _MOST_PER_CLUSTER * self.rows.problem.n_clusters
-        if not (goal.is_limit and is_small and settings.searches):
+        rough, found = self._rough_rival(most), []
+        if rough is None:
+            return []
+        less = rough - (self.chosen.cost if goal.limits_size else goal.max_cost_increase)
+        if _is_hopeless(less, rough):
             return []
         # A thorough search also gets the tree of a fast search, so that it is not worse.
-        searches, found = ("fast", "thorough")[: 1 + (settings.effort.n_times > 1)], []
-        for search in searches:
-            problem, terms = oblique.sampled(self).original.problem, (most, search)
-            fit = Fit.over(problem, settings.with_axis(*terms), self.random_state, History())
-            limit = fit.search.settings.goal
-            n_leaves = axis.most_leaves_of(limit)
-            rough = axis.rough_at(fit, n_leaves).cost
-            less = rough - (self.chosen.cost if goal.limits_size else goal.max_cost_increase)
-            if less > max(_HOPELESS[0] * rough, _HOPELESS[1]):
-                return []
-            is_close = less <= max(_CLOSE[0] * rough, _CLOSE[1])
-            # A limit of cost has many sizes to try; one search at the largest of them has to do.
-            whole = goal.limits_size and is_close
-            path = axis.path(fit, limit) if whole else [axis.at_size(fit, n_leaves)]
-            found.append(fit._pruned(choose(path, limit)).tree)
+        for search in ("fast", "thorough")[: 1 + (settings.effort.n_times > 1)]:
+            fit = self._axis_fit(most, search, _SHARE_BEHIND if less > 0 else 1.0)
+            found.append(fit._pruned(axis.at_size(fit, axis.most_leaves_of(fit.goal))).tree)
         return [tree for tree in found if not settings.limits.forbids_depth_of(tree)]
+
+    def _axis_fit(self, most_parameters, search="fast", share=1.0):
+        """Return the fit of axis-aligned trees to the rows of the path, with a limit of size."""
+        problem = oblique.sampled(self).original.problem
+        settings = self.search.settings.with_axis(most_parameters, search, share)
+        return Fit.over(problem, settings, self.random_state, History())
+
+    def _rough_rival(self, most_parameters):
+        """Return the cost of an axis-aligned tree without a search; None if there is no rival."""
+        is_small = 1 < most_parameters <= _MOST_PER_CLUSTER * self.rows.problem.n_clusters
+        if not (self.goal.is_limit and is_small and self.search.settings.searches):
+            return None
+        if most_parameters not in self.rough_rivals:
+            fit = self._axis_fit(most_parameters)
+            rough = axis.rough_at(fit, axis.most_leaves_of(fit.goal))
+            self.rough_rivals[most_parameters] = rough.cost
+        return self.rough_rivals[most_parameters]
+
+    @property
+    def is_beaten(self):
+        """Whether an axis-aligned tree of the limit is so good that oblique ones hardly matter."""
+        if not self.goal.limits_size or self.unseen is not None:
+            return False
+        rough = self._rough_rival(self.goal.max_parameters)
+        costs = [one.cost for one in self.candidates if self.goal.has_room_for(one.tree)]
+        least = min(costs, default=np.inf)
+        return rough is not None and _is_hopeless(least - rough, least)
 
     def end_early(self):
         """Choose the best tree so far after an interrupt; return whether there is one."""
@@ -463,6 +483,14 @@ class Fit:
         if self.rows.problem.objective.trims:  # the others can have another price
             return [self.chosen.cost]
         return [one.cost for one in self.candidates]
+
+
+def _is_hopeless(less, cost):
+    """Return whether a tree that costs `less` than a first tree of the other kind is safe from it.
+
+    `cost` is the cost of that first tree, before a search.
+    """
+    return less > max(_HOPELESS[0] * cost, _HOPELESS[1])
 
 
 def _published(fit, chosen):

@@ -209,7 +209,8 @@ def _near_limit(fit, goal):
     low, high = yield from _along(fit, goal, lambdas)
     if low is None:
         low, high = yield from _below(fit, goal, lambdas[0], high)
-    for _ in range(_N_BISECTIONS if low is not None and high is not None else 0):
+    has_both = low is not None and high is not None
+    for _ in range(_N_BISECTIONS if has_both and not fit.is_beaten else 0):
         lambda_ = float(np.sqrt(low.lambda_ * high))
         point = Point(lambda_, descend(sampled(fit), low.state, lambda_))
         yield (found := finish(fit, point.state, point.lambda_))

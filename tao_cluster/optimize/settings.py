@@ -45,14 +45,14 @@ class Effort:
     most_values : float
         Maximum number of values of X that all rounds of a tree together read per pass, so that
         large data get fewer rounds.
-    n_times : int
+    n_times : float
         The search for an axis-aligned tree runs this multiple of its default number of passes.
     """
 
     n_rounds: int
     n_rounds_on_path: int
     most_values: float
-    n_times: int
+    n_times: float
 
     def on_path(self):
         """Return a copy for the trees of a path, with `n_rounds_on_path` as number of rounds."""
@@ -213,16 +213,18 @@ class Settings:
         """Whether a fit searches for better structures of the tree."""
         return self.relax and self.effort is not EFFORTS["none"]
 
-    def with_axis(self, max_parameters, search):
+    def with_axis(self, max_parameters, search, share):
         """Return the settings of a fit of axis-aligned trees to the same rows, with a limit.
 
-        `search` is the parameter of :class:`DirectForm`.
+        `search` is the parameter of :class:`DirectForm`, and `share` that of its passes.
         """
         parameters = self.parameters | {"split": "axis", "init": "auto", "depth": "auto"}
         parameters["max_cost_increase"], parameters["validation"] = None, None
         parameters["max_parameters"] = max_parameters
         direct = DirectForm(search=search, copies=self.algorithm.direct_form.copies)
-        return Settings.of(parameters | {"algorithm": direct}, self.n_jobs)
+        found = Settings.of(parameters | {"algorithm": direct}, self.n_jobs)
+        effort = replace(found.effort, n_times=share * found.effort.n_times)
+        return replace(found, effort=effort)
 
     def limited(self, n_leaves):
         """Return the settings of a fit of an axis-aligned tree of at most `n_leaves` leaves."""
