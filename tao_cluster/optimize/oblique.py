@@ -209,8 +209,7 @@ def _near_limit(fit, goal):
     low, high = yield from _along(fit, goal, lambdas)
     if low is None:
         low, high = yield from _below(fit, goal, lambdas[0], high)
-    has_both = low is not None and high is not None
-    for _ in range(_N_BISECTIONS if has_both and not fit.is_beaten else 0):
+    for _ in range(0 if None in (low, high) or fit.is_beaten else _N_BISECTIONS):
         lambda_ = float(np.sqrt(low.lambda_ * high))
         point = Point(lambda_, descend(sampled(fit), low.state, lambda_))
         yield (found := finish(fit, point.state, point.lambda_))
