@@ -444,7 +444,9 @@ class Fit:
     @property
     def is_beaten(self):
         """Whether an axis-aligned tree of the limit is so good that oblique ones hardly matter."""
-        if not self.goal.limits_size or self.unseen is not None:
+        # That tree may be deeper than the user allows.
+        is_limited = self.search.settings.limits.is_given
+        if not self.goal.limits_size or self.unseen is not None or is_limited:
             return False
         rough = self._rough_rival(self.goal.max_parameters)
         costs = [one.cost for one in self.candidates if self.goal.has_room_for(one.tree)]
