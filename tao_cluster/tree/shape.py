@@ -124,13 +124,14 @@ class Shape:
         -------
         float64 array of shape (n_nodes,)
         """
-        sums, parent = [0.0] * len(values), self.parent.tolist()
-        for start, value in enumerate(np.asarray(values).tolist()):
-            node = start if value else -1
+        sums = np.zeros(len(values))
+        total, parent = memoryview(sums), memoryview(self.parent)  # their items are fast to read
+        for start in np.flatnonzero(values).tolist():
+            node, value = start, float(values[start])
             while node >= 0:
-                sums[node] += value
+                total[node] += value
                 node = parent[node]
-        return np.array(sums)
+        return sums
 
 
 def frozen(array):
