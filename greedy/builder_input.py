@@ -222,7 +222,7 @@ class BuilderInput:
         return self.X[:, feature][rows].astype(np.float64, copy=False)
 
     def kept_column(self, rows):
-        """Return the function of a feature that returns its :meth:`column` and keeps some."""
+        """Return a function like :meth:`column` for these rows; it remembers the last columns."""
         most = max(1, KEPT // max(1, len(rows)))
         return functools.lru_cache(most)(functools.partial(self.column, rows))
 

@@ -41,9 +41,7 @@ class SeparationNode:
     unit: float = 1.0
     mass: np.ndarray | None = None  # (m,) float64, quantized weights; None if the factor is 0
     used: np.ndarray | None = None  # (2, d) bool, [0, f] ([1, f]): the path goes left (right) at f
-    above: np.ndarray | None = (
-        None  # (d, c, c + 2), :func:`weight_above` of the rows, if it is known
-    )
+    above: np.ndarray | None = None  # (d, c, c + 2), the result of :func:`weight_above`, if known
 
     @property
     def is_too_coarse(self):
@@ -132,8 +130,9 @@ def separation_node(
 def weight_above(points, rows, centers):
     """Return the weight of the rows of each label above each centre, for every feature.
 
-    The result for a part of the centres is a part of the result. Therefore it is computed once for
-    all rows; a node subtracts the result for the rows that a cut has dropped.
+    The result for some of the centres is a part of that for all centres. Therefore it is computed
+    once for all rows. Each node takes its part and subtracts the weight of the rows that the cut
+    above it has dropped.
 
     Parameters
     ----------
@@ -203,10 +202,11 @@ def separating_cut(points, inverse, node, lo, hi):
     bounds[edges[:, :-1] == edges[:, 1:]] = np.inf
 
     def search(i, j, most):
-        # A cut of this cost has a criterion above `most`, also if floats are rounded.
+        # A cut that costs more than `limit` has a criterion above `most`, in spite of rounding.
         parts = min(j + 1, len(node.centers) - j - 1) if node.is_ratio else 1
         further = (most - bounds[i, j] + _SLACK * abs(most)) * parts / node.unit
-        terms = (edges[i], rank[i], cost[i, j] - savable[i, j] + further, mass[i, j])
+        limit = cost[i, j] - savable[i, j] + further
+        terms = (edges[i], rank[i], limit, mass[i, j])
         return _cut_between_edges(node, column(lo + i), lo + i, j, *terms)
 
     return search_intervals(bounds, features, (np.inf, -1, np.inf), search)

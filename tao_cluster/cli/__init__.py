@@ -113,7 +113,7 @@ def _warm_up(options):
 def warm_up(n_jobs=1):
     """Fit small data with each estimator in each form of rows; return the number of fits.
 
-    Kernels are compiled for each form of rows, so that each of `n_jobs` processes takes some forms.
+    Each form of rows needs kernels of its own. `n_jobs` processes share the forms.
     """
     X, _ = make_blobs(150, 12, centers=4, cluster_std=6.0, random_state=0)
     X = np.round(X)
@@ -122,6 +122,7 @@ def warm_up(n_jobs=1):
 
 
 def _n_fits(rows):
+    """Fit these rows with each estimator that takes them; return the number of fits."""
     n_fits = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some methods do not take each form, or do not converge

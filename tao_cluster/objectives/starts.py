@@ -80,7 +80,7 @@ def best_of_starts(estimator, rows, sample_weight, n_jobs):
         terms = (estimator, rows, sample_weight, starts, n_jobs)
         found, origin = _continued(*terms, is_race=True)
     best = min(found, key=lambda one: one.inertia_)
-    if best.cluster_centers_.dtype != rows.dtype:
+    if best.cluster_centers_.dtype != rows.dtype:  # the rows were in single precision
         total = np.bincount(best.labels_, sample_weight, k)
         sums = cluster_sums(rows, best.labels_, sample_weight, k, origin)
         terms = (sums, total, best.cluster_centers_ + origin, origin)
@@ -122,8 +122,8 @@ def _continued(estimator, rows, weight, starts, n_jobs, is_race=False):
                 np.subtract(rows, origin, out=single, casting="same_kind")
                 total = float(weight @ row_norms(single, squared=True))
             if _LEAST_SQUARE < total / (weight.sum() * rows.shape[1]) < np.inf:
-                starts_ = [(start - origin).astype(np.float32) for start in starts]
-                found = best_fitted(single, starts_, copy_x=not is_race)
+                moved = [(start - origin).astype(np.float32) for start in starts]
+                found = best_fitted(single, moved, copy_x=not is_race)
                 if min(one.inertia_ for one in found) >= _LEAST_SHARE * total:
                     return found, origin
             del single  # frees its memory before scikit-learn copies the rows

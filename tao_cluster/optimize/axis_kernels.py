@@ -380,11 +380,12 @@ def best_cut(rows, codes, first, cost, units, least, node, leaf, left, rules):
 def shrunk(nodes, order, span, codes, cost, most_leaves, price, keeps_root):
     """Return a tree without the tests that save least, the weakest first.
 
-    Tests are removed until at most `most_leaves` leaves are left and each test saves more than
-    `price`. A test saves by how much the cost would rise if all its rows went one way. A removal
-    only changes the savings of the tests above and below it. At a test above, only those rows are
-    looked at again that would reach the removed test after going to their other side. With
-    `keeps_root`, the first test is removed last.
+    The tree, `order` and `span` are results of :func:`routed`. Tests are removed until at most
+    `most_leaves` leaves are left and each test saves more than `price`. A test saves by how much
+    the cost would rise if all its rows went one way. A removal only changes the savings of the
+    tests above and below it. At a test above, only those rows are looked at again that would reach
+    the removed test after going to their other side. With `keeps_root`, the first test is removed
+    last.
 
     Returns
     -------
@@ -398,7 +399,7 @@ def shrunk(nodes, order, span, codes, cost, most_leaves, price, keeps_root):
     # By how much the cost rises if all rows of a node go to the left or to the right.
     rises, is_below = np.full((n_nodes, 2), np.inf), np.zeros(n_nodes, np.bool_)
     # At each level, the leaf that a row would reach from the other side of its test there. The last
-    # node has the highest level.
+    # node has the highest level, since the nodes are in the order of :func:`routed`.
     there = np.empty((level[n_nodes - 1], n), np.int32)
     terms = (nodes, order, span, codes, cost, own, level, there)
     _fill_rises(0, terms, spare, parent, below, rises)

@@ -488,10 +488,7 @@ class Fit:
 
 
 def _is_hopeless(less, cost):
-    """Return whether a tree that costs `less` than a first tree of the other kind is safe from it.
-
-    `cost` is the cost of that first tree, before a search.
-    """
+    """Return whether a search can hardly lower `cost` by `less`, the lead of another tree."""
     return less > max(_HOPELESS[0] * cost, _HOPELESS[1])
 
 

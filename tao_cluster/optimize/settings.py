@@ -216,7 +216,8 @@ class Settings:
     def with_axis(self, max_parameters, search, share):
         """Return the settings of a fit of axis-aligned trees to the same rows, with a limit.
 
-        `search` is the parameter of :class:`DirectForm`, and `share` that of its passes.
+        `search` is the parameter of :class:`DirectForm`. The search for a better tree makes the
+        share `share` of its passes.
         """
         parameters = self.parameters | {"split": "axis", "init": "auto", "depth": "auto"}
         parameters["max_cost_increase"], parameters["validation"] = None, None

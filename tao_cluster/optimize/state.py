@@ -403,7 +403,8 @@ class Evaluator:
 
     def take_distances(self, centers):
         """Return :meth:`distances` and remove them from the cache, so that they may be modified."""
-        distances, self._distances, self._centers = self.distances(centers), None, None
+        distances = self.distances(centers)
+        self.release()
         return distances
 
     def release(self):
