@@ -1,8 +1,8 @@
 """How many clusters: groups that are apart, and segments that are found again in other rows."""
 
 import warnings
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,8 @@ _RACE, _TOL = 8, 1e-4  # iterations of each start; the best one ends at this rel
 _SIZES = ("max_leaves", "max_parameters", "max_cost_increase", "lambda_", "depth", "init")
 
 
-class Suggestion(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Suggestion:
     """Suggested numbers of clusters, the reason in words, and the measures of all numbers.
 
     See :class:`tao_cluster.n_clusters.NClusters`.
