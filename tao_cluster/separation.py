@@ -208,12 +208,8 @@ class _Sample:
         """
         objective, centers = half.clustered(k)
         found = nearest_center(objective, objective.prepare(self.space[other.which]), centers)
-        own, weight, size = (
-            labels[other.which],
-            other.weight,
-            len(centers),
-        )  # Trimmed has one more, for rows left out
-        joint = np.bincount(own * size + found, weight, size**2).reshape(size, size)
+        size, weight = len(centers), other.weight  # Trimmed has one more, for rows left out
+        joint = np.bincount(labels[other.which] * size + found, weight, size**2).reshape(size, size)
         rows, columns = joint.sum(axis=1), joint.sum(axis=0)
         index = (joint / np.maximum(rows[:, None] + columns - joint, 1.0))[:k, :k]
         index = index[linear_sum_assignment(index, maximize=True)]
@@ -257,8 +253,7 @@ class _Half:
         objective, space = self.sample.objective, self.sample.space[self.which]
         estimator = to_fit(None, objective, space, k, self.seed)
         if objective.trims or not isinstance(estimator, _WITH_STARTS):
-            terms = (space, space, self.weight, objective, None, k, self.seed)
-            problem = Problem.from_rows(*terms)
+            problem = Problem.from_rows(space, space, self.weight, objective, None, k, self.seed)
             return problem.objective, problem.free.centers
         if type(objective) is KMeans:  # the first seeds for many clusters are those for fewer
             left = iter(self.seeds[:, :k])
@@ -273,10 +268,9 @@ class _Half:
 
 
 def _columns(rows):
-    """Return which columns have more than ten values, and the usual step between their values.
+    """Return which columns have more than ten values, and the usual steps between these values.
 
-    Between two numbers of orders, for example, there are no rows, but this is no gap between
-    groups. The step of sparse columns is 0.
+    There are no rows between, say, two numbers of orders, but this is no gap between groups.
     """
     if sp.issparse(rows):
         stored = pd.Series(rows.data).groupby(rows.indices).nunique()
@@ -284,7 +278,5 @@ def _columns(rows):
         is_numeric = n_values + (rows.getnnz(axis=0) < rows.shape[0]) > _FEW_VALUES
         return is_numeric, np.zeros(is_numeric.sum())
     values = [np.unique(column) for column in rows.T]
-    is_numeric = np.array([len(own) > _FEW_VALUES for own in values])
-    return is_numeric, np.array(
-        [np.median(np.diff(own)) for own in values if len(own) > _FEW_VALUES]
-    )
+    steps = [np.median(np.diff(own)) for own in values if len(own) > _FEW_VALUES]
+    return np.array([len(own) > _FEW_VALUES for own in values]), np.array(steps)
