@@ -38,7 +38,6 @@ _MOSTLY = 0.5  # largest share of such columns in the squared distance of two ce
 _NO_GAP = 0.9  # after a pair of clusters with this density, further pairs are not measured
 _OF_SILHOUETTE = 2000  # rows
 _N_TRIALS = 4  # of k-means++ per seed, as scikit-learn makes for 8 to 20 clusters
-_WITH_STARTS = (_SklearnKMeans, AlternatingClustering)
 _MORE_STARTS = 3  # times as many for all rows as for a half, so that the seed matters less
 _RACE, _TOL = 8, 1e-4  # iterations of each start; the best one ends at this relative change of cost
 # If none of these parameters is set, a tree has one leaf per cluster.
@@ -109,15 +108,14 @@ def _suggestion(table, n_used, n_rows):
     n_segments = int(max(index.index[is_found & ~(few > _MOSTLY)], default=1))
     n_clusters = n_apart if n_apart > 1 else n_segments
     more, nearest = gaps[gaps.index > n_apart].nlargest(1), index.nlargest(1)
+    is_small = n_used < _FEW_ROWS * max(n_clusters, 2)
     so = ", so they divide the rows reliably" if n_apart == 1 else ""
     sentences = {
         f"{n_apart} groups are apart: there is a gap between any two of them in "
         f"{100 * gaps.get(n_apart, 0):.0f} % of the divisions into halves.": n_apart > 1,
         "No groups are apart.": n_apart == 1,
         f"{n_used} rows, or their different values, are too few to show any.": not len(table),
-        f"No column has more than {_FEW_VALUES} values, in which gaps could be seen.": (
-            len(table) > 0 and few.isna().all()
-        ),
+        f"No column has more than {_FEW_VALUES} values to show gaps.": few.count() == 0 < len(few),
         f"The next number is {more.index.max()}, with gaps in {100 * more.max():.0f} % of the "
         "divisions into halves.": more.max() > 0,
         f"{n_segments} segments are found again in other rows (Jaccard index of the least stable "
@@ -127,9 +125,7 @@ def _suggestion(table, n_used, n_rows):
         f"No segments are found again in other rows; {nearest.index.max()} come closest (Jaccard "
         f"index of the least stable one: {nearest.max():.2f}).": nearest.max() < FOUND_AGAIN,
         "Try other columns or weights of columns, or set a number by its use.": n_clusters == 1,
-        f"With fewer than {_FEW_ROWS} rows per cluster, the number is often wrong by one.": (
-            n_used < _FEW_ROWS * max(n_clusters, 2)
-        ),
+        f"With fewer than {_FEW_ROWS} rows per cluster, the number is often off by one.": is_small,
         f"It was measured on {n_used} of the {n_rows} rows.": n_used < n_rows,
     }
     return n_apart, n_segments, " ".join(text for text, holds in sentences.items() if holds)
@@ -252,7 +248,7 @@ class _Half:
         """
         objective, space = self.sample.objective, self.sample.space[self.which]
         estimator = to_fit(None, objective, space, k, self.seed)
-        if objective.trims or not isinstance(estimator, _WITH_STARTS):
+        if objective.trims or not isinstance(estimator, _SklearnKMeans | AlternatingClustering):
             problem = Problem.from_rows(space, space, self.weight, objective, None, k, self.seed)
             return problem.objective, problem.free.centers
         if type(objective) is KMeans:  # the first seeds for many clusters are those for fewer

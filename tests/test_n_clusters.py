@@ -132,7 +132,7 @@ def test_columns_of_few_values_alone_give_no_groups():
     X = np.hstack([category(300, 3, 0), category(300, 2, 1)])
     found = choose_n_clusters(X, [5, 6, 7], **QUICK)
     assert (found.n_apart, found.n_segments) == (1, 6)  # each pair of levels is a segment
-    assert "No column has more than 10 values" in found.reason
+    assert "No column has more than 10 values to show gaps" in found.reason
     assert found.table["few_valued"].isna().all()
     noise = np.random.default_rng(0).normal(size=(300, 3))
     found = choose_n_clusters(np.hstack([9 * X, noise]), [6], **QUICK)
