@@ -25,6 +25,8 @@ from ._utils.threads import interrupt_warns, one_thread
 from ._utils.warnings import numpy_errors, warn
 from .facade import EstimatorFacade
 from .objectives.base import cluster_sums
+from .objectives.kmeans import KMeans
+from .objectives.trimmed import warn_of_far_clusters
 from .problem.inputs import (
     Inputs,
     check_embedding,
@@ -419,16 +421,16 @@ class TreeClustering(
         problem : Problem that was solved
         result : Result, the tree and further results of the fit
         """
-        fitted = self._attributes(inputs, rows, problem, result)
         names = _get_feature_names(given)
+        fitted = self._attributes(inputs, rows, problem, result, names)
         _set(self, given, {**fitted, **observed_columns(rows.X, names)})
         if not problem.objective.explains_labels:
             warn_of_copies(inputs.X, names, self.labels_)
 
-    def _attributes(self, inputs, rows, problem, result):
+    def _attributes(self, inputs, rows, problem, result, names):
         """Return the fitted attributes, such as `tree_` and `labels_`, as a dict by name.
 
-        The parameters are those of :meth:`_store`.
+        The parameters are those of :meth:`_store`, and the names of the columns, or None.
         """
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
@@ -449,6 +451,9 @@ class TreeClustering(
         importances = {}
         if problem.objective.is_sum:
             costs = problem.objective.distances(problem.data, centers)
+            if isinstance(problem.objective, KMeans) and inputs.space is inputs.X:
+                own = costs[np.arange(len(labels)), labels]
+                warn_of_far_clusters(own, labels, problem.weight, centers, names)
             costs = cluster_sums(costs, leaves, problem.weight, tree.n_nodes)
             importances["feature_importances_"] = feature_importances(tree, costs, stds)
         space = ClusteringSpace.from_problem(problem, inputs)
