@@ -130,7 +130,7 @@ class Trimmed(Part, Objective):
     """
 
     objective: Any = "kmeans"
-    share: float = 0.05
+    share: Any = 0.05
     price: float | None = None
     trims: ClassVar[bool] = True
     _constraints: ClassVar[dict] = {
