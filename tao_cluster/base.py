@@ -421,16 +421,20 @@ class TreeClustering(
         problem : Problem that was solved
         result : Result, the tree and further results of the fit
         """
+        fitted = self._attributes(inputs, rows, problem, result)
         names = _get_feature_names(given)
-        fitted = self._attributes(inputs, rows, problem, result, names)
         _set(self, given, {**fitted, **observed_columns(rows.X, names)})
         if not problem.objective.explains_labels:
             warn_of_copies(inputs.X, names, self.labels_)
+        if isinstance(problem.objective, KMeans) and inputs.space is inputs.X:
+            labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
+            centers = self._space.scaled_centers(self.cluster_centers_)
+            warn_of_far_clusters(problem, labels, centers, names)
 
-    def _attributes(self, inputs, rows, problem, result, names):
+    def _attributes(self, inputs, rows, problem, result):
         """Return the fitted attributes, such as `tree_` and `labels_`, as a dict by name.
 
-        The parameters are those of :meth:`_store`, and the names of the columns, or None.
+        The parameters are those of :meth:`_store`.
         """
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
@@ -451,9 +455,6 @@ class TreeClustering(
         importances = {}
         if problem.objective.is_sum:
             costs = problem.objective.distances(problem.data, centers)
-            if isinstance(problem.objective, KMeans) and inputs.space is inputs.X:
-                own = costs[np.arange(len(labels)), labels]
-                warn_of_far_clusters(own, labels, problem.weight, centers, names)
             costs = cluster_sums(costs, leaves, problem.weight, tree.n_nodes)
             importances["feature_importances_"] = feature_importances(tree, costs, stds)
         space = ClusteringSpace.from_problem(problem, inputs)

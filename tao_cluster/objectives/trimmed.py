@@ -50,7 +50,7 @@ def far_cost(own, weight):
     return high * (high / low) ** 2 if low > 0 else np.inf
 
 
-def warn_of_far_clusters(own, labels, weight, centers, names):
+def warn_of_far_clusters(problem, labels, centers, names):
     """Warn of small clusters that one column sets far apart from all others.
 
     A cluster is small if it has less than 1 % of the rows and less than a tenth of the mean size.
@@ -59,17 +59,18 @@ def warn_of_far_clusters(own, labels, weight, centers, names):
 
     Parameters
     ----------
-    own : float64 array of shape (n,), squared distance of each row to its centre
+    problem : Problem of k-means with n rows
     labels : int array of shape (n,), smaller than k
-    weight : float64 array of shape (n,)
     centers : float64 array of shape (k, m)
     names : sequence of m str, or None
     """
-    k, far = len(centers), far_cost(own, weight)
+    k, weight = len(centers), problem.weight
     sizes = np.bincount(labels, weight, k) / weight.sum()
     usual = sizes >= min(0.01, 0.1 / k)
     if usual.all():
         return
+    costs = problem.objective.distances(problem.data, centers)
+    far = far_cost(costs[np.arange(len(labels)), labels], weight)
     if usual.sum() > 2:
         between = NearestNeighbors(n_neighbors=1).fit(centers[usual]).kneighbors()[0][:, 0] ** 2
         far = max(far, far_cost(between, np.ones(len(between))))
