@@ -1,10 +1,8 @@
-"""`choose_n_clusters`: the measures of several numbers of clusters, and a suggestion."""
+"""`choose_n_clusters`: the measures of several numbers of clusters, and two suggestions."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from numbers import Integral
 
-import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
@@ -13,55 +11,58 @@ from ._utils.frames import as_pandas, check_aligned
 from ._utils.warnings import numpy_errors
 from .estimator import TAOClustering
 from .plot.charts import plot_n_clusters
-from .separation import MOST_ROWS, suggest
+from .separation import FOUND_AGAIN, MAJORITY, MOST_ROWS, Suggestion, suggest
 from .table import passed_on, table_pipeline
-from .tree.split_statistics import GAP
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NClusters:
-    """A suggested number of clusters. It is printed as its reason and its table.
+class NClusters(Suggestion):
+    """Suggested numbers of clusters. It is printed as its reason and its table.
 
     Parameters
     ----------
-    n_clusters : int
-        The suggestion; 1 means that no clusters were found.
+    n_apart : int
+        The largest number of groups that are apart; 1 if there are none.
+    n_segments : int
+        The largest number of segments that are found again in other rows; 1 if there are none.
     reason : str
     table : pandas.DataFrame
-        One row per number of clusters k. One random half of the rows is clustered, with and without
-        a tree; new rows are those of the other half.
+        One row per number of clusters k. The rows are divided into random halves ten times. Each
+        half is clustered without a tree, and compared with the other half.
 
         ===================  =====================================================================
         Column               Meaning
         ===================  =====================================================================
-        density              how dense new rows are between two clusters of the free clustering,
-                             relative to the lower of the peaks on both sides: the largest value of
-                             all pairs of clusters, averaged over both halves; at most 0.5 if the
-                             clusters are apart
-        silhouette           mean silhouette of the free clustering, for comparison
-        free_cost            cost per row of the free clustering
-        smallest             number of fitted rows in the smallest cluster
-        cost_increase        cost of the tree in percent above that of the free clustering
-        cost_increase_new    the same on new rows
+        density              how dense rows are between two clusters of the other half, relative to
+                             the lower of the peaks on both sides: the largest value of all pairs
+                             (of those up to the first above 0.9), averaged over the halves
+        gaps                 share of the halvings in which this value is at most 0.5
+        stability            least value of `stability`, which is below
+        few_valued           largest share of columns with at most ten values in the squared
+                             distance of two centres; NaN if there are no other columns
+        silhouette           mean silhouette, for comparison
+        free_cost            cost per row of the clustering of all rows without a tree
+        smallest             number of rows in its smallest cluster
+        cost_increase        cost of a tree in percent above that of the free clustering (one half)
+        cost_increase_new    the same on the other half
         parameters           number of weights, thresholds and leaves of the tree
         density_tree         largest value of `split_densities_` of the tree
         ===================  =====================================================================
 
-        Values are NaN if half of the rows are fewer than k. With ``trees=False``, the last four
-        columns are absent.
+        A number that can be neither of the two is not measured in all halvings. Values are NaN if
+        a half has fewer than k different rows. With ``trees=False``, the last four columns are
+        absent.
+    stability : pandas.DataFrame
+        The Jaccard index of each cluster and its match in the clusterings of halves, on the rows
+        of the other half, averaged over the halves. One row per number of clusters.
     """
 
-    n_clusters: int
-    reason: str
-    table: pd.DataFrame
-
     def plot(self, *, title=None, **options):
-        """Draw the densities with their limit, and the costs, against the number of clusters.
+        """Draw the share of halvings with gaps, the stability and the costs of each number.
 
         Parameters
         ----------
         title : str, optional
-            Default: the suggestion.
+            Default: the two numbers.
         **options
             style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_path`.
 
@@ -69,7 +70,11 @@ class NClusters:
         -------
         array of two matplotlib Axes
         """
-        return plot_n_clusters(self.table, self.n_clusters, GAP, title, **options)
+        words = f"{self.n_apart} groups are apart" if self.n_apart > 1 else "no groups are apart"
+        words += f"; {self.n_segments} segments are found again" if self.n_segments > 1 else ""
+        limits = {"gaps": MAJORITY, "stability": FOUND_AGAIN}
+        terms = (self.table, self.n_clusters, limits, words if title is None else title)
+        return plot_n_clusters(*terms, **options)
 
     def __repr__(self):
         table = self.table.to_string(float_format=lambda x: f"{round(x, 2):g}", na_rep="-")
@@ -89,16 +94,20 @@ def choose_n_clusters(
     n_jobs=None,
     **options,
 ):
-    """Compare numbers of clusters, and suggest the largest one whose clusters are all apart.
+    """Find groups that are apart, and segments that are found again in other rows.
 
-    The rows are divided into two random halves, and each half is clustered without a tree (by
+    The rows are divided into random halves ten times, and each half is clustered without a tree (by
     k-means for the default objective). Two clusters are apart if rows of the other half are at most
     half as dense between them as at the lower of the peaks on both sides, on the line between their
-    centres. If there is no number for which all clusters are apart, the suggestion is 1: the data
-    show no clusters. A cluster with fewer than five rows in the other half is not apart. The
-    criterion finds groups that are apart. Segments can be useful without
-    being apart, so the table also has the costs of the clusterings and of their trees. With fewer
-    than 35 rows per cluster, the suggestion is often wrong by one.
+    centres. Columns with at most ten values, such as categories, are left out of this line.
+    `n_apart` is the largest number for which all clusters are apart in at least half of the
+    halvings. A segment is found again if the clusters of the halves put the same rows together: the
+    mean Jaccard index of the segment and its match is at least 0.7 (clusterwise stability [1]_).
+    `n_segments` is the largest number for which all segments are found again, and at most half of
+    the squared distance of two centres is in columns with at most ten values, unless there are no
+    others. `n_clusters` is `n_apart` or, if no groups are apart, `n_segments`; if this is also 1,
+    the data suggest no number. A cluster with fewer than five rows in a half is neither apart nor
+    found again. With fewer than 35 rows per cluster, the suggestion is often wrong by one.
 
     Parameters
     ----------
@@ -111,8 +120,8 @@ def choose_n_clusters(
     embedding : array-like or CSR matrix of shape (n, m), optional
         The same rows in the space in which they are clustered.
     trees : bool, default=True
-        Whether to fit a tree for each number. They take most of the time and do not change the
-        suggestion. Unless the estimator sets a size, a tree has at most one leaf per cluster.
+        Whether to fit a tree for each number. They take much time and do not change the suggestion.
+        Unless the estimator sets a size, a tree has at most one leaf per cluster.
     max_rows : int, default=20000
         Size of a random sample of the rows, if there are more.
     random_state : int, RandomState instance or None, default=None
@@ -125,7 +134,8 @@ def choose_n_clusters(
     Returns
     -------
     NClusters
-        With the attributes `n_clusters`, `reason` and `table`, and the method `plot`.
+        With the attributes `n_clusters`, `n_apart`, `n_segments`, `reason`, `table` and
+        `stability`, and the method `plot`.
 
     Raises
     ------
@@ -133,6 +143,11 @@ def choose_n_clusters(
         If `n_clusters` are not integers from 2 to n, if both an estimator and options are given, or
         if the estimator has a `reference` or explains labels. If `max_rows` or `trees` has a wrong
         value, or the embedding does not belong to the rows. If `fit` would raise a ValueError.
+
+    References
+    ----------
+    .. [1] Hennig (2007), Cluster-wise assessment of cluster stability, Computational Statistics &
+       Data Analysis 52(1).
 
     Examples
     --------

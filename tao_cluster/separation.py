@@ -1,61 +1,70 @@
-"""How many clusters: whether the groups that a clustering finds are apart from each other."""
+"""How many clusters: groups that are apart, and segments that are found again in other rows."""
 
 import warnings
-from itertools import combinations
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
-from sklearn.metrics import silhouette_score
+from sklearn.cluster import KMeans as _SklearnKMeans
+from sklearn.cluster import kmeans_plusplus
+from sklearn.metrics import pairwise_distances, silhouette_score
+from sklearn.preprocessing import normalize
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
-from ._utils.matrices import check_rows
+from ._utils.matrices import as_array
+from ._utils.threads import one_thread
+from .objectives.alternating import AlternatingClustering, lloyd
 from .objectives.kmeans import KMeans
 from .objectives.spherical import SphericalKMeans
+from .problem.problem import Problem
 from .problem.repeats import content_order
-from .problem.scaling import ClusteringSpace
+from .reference import nearest_center, to_fit
 from .tree.split_statistics import GAP, density_ratio
 
 MOST_ROWS = 20_000  # rows of a sample, in which the numbers of clusters are compared
+HALVINGS, MAJORITY = 10, 0.5  # groups are apart if there are gaps in this share of the halvings
+FOUND_AGAIN = 0.7  # least mean Jaccard index of a segment and its match (Hennig 2007: "stable")
 _MOST_CLUSTERS = 12  # tried by default
 _FEW_ROWS = 35  # per cluster: with fewer rows, the suggestion is often wrong by one
-_LEAST_ROWS = 5  # of a cluster in the other half; with fewer, it is not shown to be apart
+_LEAST_ROWS = 5  # of a cluster in the other half; with fewer, it is neither apart nor found again
+_FEW_VALUES = 10  # a column with at most this many values has gaps that say nothing about groups
+_MOSTLY = 0.5  # largest share of such columns in the squared distance of two centres
+_NO_GAP = 0.9  # after a pair of clusters with this density, further pairs are not measured
 _OF_SILHOUETTE = 2000  # rows
-_MOST_GROUPS = 3  # values of a column that can be groups of their own
+_N_TRIALS = 4  # of k-means++ per seed, as scikit-learn makes for 8 to 20 clusters
+_WITH_STARTS = (_SklearnKMeans, AlternatingClustering)
+_RACE, _TOL = 8, 1e-4  # iterations of each start; the best one ends at this relative change of cost
 # If none of these parameters is set, a tree has one leaf per cluster.
 _SIZES = ("max_leaves", "max_parameters", "max_cost_increase", "lambda_", "depth", "init")
-_PURPOSE = "The criterion finds groups that are apart, which need not be the most useful segments."
 
 
 class Suggestion(NamedTuple):
-    """A suggested number of clusters, its reason in words, and the measures of all numbers.
+    """Suggested numbers of clusters, the reason in words, and the measures of all numbers.
 
     See :class:`tao_cluster.n_clusters.NClusters`.
     """
 
-    n_clusters: int
+    n_apart: int
+    n_segments: int
     reason: str
     table: pd.DataFrame
+    stability: pd.DataFrame
+
+    @property
+    def n_clusters(self):
+        """Number of groups that are apart or, if there are none, of segments."""
+        return self.n_apart if self.n_apart > 1 else self.n_segments
 
 
 def suggest(X, estimator, n_clusters=None, *, embedding=None, trees=True, max_rows=MOST_ROWS):
-    """Return the measures and the suggestion of :func:`tao_cluster.choose_n_clusters`.
+    """Return the Suggestion of :func:`tao_cluster.choose_n_clusters`, which has these arguments.
 
-    Parameters
-    ----------
-    X : array-like or CSR matrix of shape (n, d)
-    estimator : TAOClustering, not fitted
-        Its `random_state` also divides the rows into two halves.
-    n_clusters : sequence of int, optional
-        By default 2 to 12, or up to the number of rows.
-    embedding, trees, max_rows : as for `choose_n_clusters`
-
-    Returns
-    -------
-    Suggestion
+    The estimator is a TAOClustering that is not fitted. The numbers are 2 to 12 by default.
     """
     if estimator.reference is not None or estimator.objective == "labels":
         raise ValueError(
@@ -68,150 +77,224 @@ def suggest(X, estimator, n_clusters=None, *, embedding=None, trees=True, max_ro
         n_clusters = range(2, min(n_rows, _MOST_CLUSTERS) + 1)
     rng = check_random_state(estimator.random_state)
     order = rng.permutation(content_order(X, embedding))[:max_rows]
-    halves = [
-        [None if rows is None else _safe_indexing(rows, part) for rows in (X, embedding)]
-        for part in (order[1::2], order[::2])
-    ]
-    lines = [_measures(k, estimator, halves, trees) for k in n_clusters]
-    table = pd.DataFrame(lines, index=pd.Index(list(n_clusters), name="k"), dtype=float)
-    return Suggestion(*_suggestion(table, len(order), n_rows), table)
+    given = [_some(rows, order) for rows in (X, embedding)]
+    orders = [rng.permutation(len(order)) for _ in range(HALVINGS)]
+    seed, *seeds = rng.randint(np.iinfo(np.int32).max, size=2 * HALVINGS + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # costs and lost clusters are in the table
+        sample = _Sample(estimator, *given, max(n_clusters, default=1), seed)
+        halvings = [[_Half(sample, rows[i::2], seeds.pop()) for i in (1, 0)] for rows in orders]
+        least = min(len(half.weight) for halving in halvings for half in halving)
+        lines = {k: sample.measures(k, halvings) for k in n_clusters if k <= least}
+        if trees:
+            fitted, new = ([_some(rows, orders[0][i::2]) for rows in given] for i in (1, 0))
+            for k in lines:
+                lines[k] |= _of_tree(k, estimator, fitted, new)
+    segments = {k: dict(enumerate(line.pop("segments"))) for k, line in lines.items()}
+    index = pd.Index(n_clusters, name="k")
+    table, stability = (
+        pd.DataFrame.from_dict(part, "index", float).reindex(index) for part in (lines, segments)
+    )
+    return Suggestion(*_suggestion(table, len(order), n_rows), table, stability)
 
 
 def _suggestion(table, n_used, n_rows):
-    """Return the suggested number of clusters and the reason."""
-    density = table["density"].dropna() if len(table) else table.sum(axis=1)
-    real = density[density <= GAP]
-    n_clusters = int(real.index.max()) if len(real) else 1
-    if len(real):
-        pairs = "any two of them" if n_clusters > 2 else "them"
-        text = (
-            f"{n_clusters} clusters: between {pairs}, the rows are at most "
-            f"{100 * real[n_clusters]:.0f} % as dense as at the lower of the two peaks beside the "
-            f"cut (up to {100 * GAP:.0f} % is a gap)."
-        )
-        more = density[density.index > n_clusters]
-        if len(more):
-            text += f" With {more.index[0]} clusters, it is {100 * more.iloc[0]:.0f} %."
-        else:
-            text += " This is the largest number that could be tried."
-    elif len(density):
-        best = density.idxmin()
-        text = (
-            f"No clusters found: for each number of clusters, some cut runs through rows that are "
-            f"more than {100 * GAP:.0f} % as dense as at the lower of the peaks beside it "
-            f"({100 * density[best]:.0f} % with {best} clusters, the least)."
-        )
-    else:
-        text = f"No clusters found: {n_used} rows are too few to compare two halves of them."
-    sentences = [text, _PURPOSE]
-    if n_used < _FEW_ROWS * max(n_clusters, 2):
-        few = f"fewer than {_FEW_ROWS} rows per cluster"
-        sentences.append(f"With {few}, the number is often wrong by one.")
-    if n_used < n_rows:
-        sentences.append(f"It was measured on {n_used} of the {n_rows} rows.")
-    return n_clusters, " ".join(sentences)
+    """Return the number of groups that are apart, that of segments, and the reason."""
+    table = table.reindex(columns=["gaps", "stability", "few_valued"]).dropna(subset=["gaps"])
+    gaps, index, few = (table[column] for column in table)
+    n_apart = int(max(gaps.index[gaps >= MAJORITY], default=1))
+    is_found = index >= FOUND_AGAIN
+    n_segments = int(max(index.index[is_found & ~(few > _MOSTLY)], default=1))
+    n_clusters = n_apart if n_apart > 1 else n_segments
+    more, share = _best(gaps[gaps.index > n_apart])
+    nearest, least = _best(index)
+    so = "" if n_apart > 1 else ", so they divide the rows reliably"
+    sentences = {
+        f"{n_apart} groups are apart: there is a gap between any two of them in "
+        f"{100 * gaps.get(n_apart, 0):.0f} % of the halvings of the rows.": n_apart > 1,
+        "No groups are apart.": n_apart == 1,
+        f"{n_used} rows, or their different values, are too few to show any.": not len(table),
+        f"No column has more than {_FEW_VALUES} values, in which gaps could be seen.": (
+            len(table) > 0 and few.isna().all()
+        ),
+        f"The next best number is {more}, with gaps in {100 * share:.0f} %.": share > 0,
+        f"{n_segments} segments are found again in other rows (Jaccard index of the least stable "
+        f"one: {index.get(n_segments, 0):.2f}){so}.": n_segments > 1,
+        "Segments are found again in other rows only where columns with at most "
+        f"{_FEW_VALUES} values make most of the difference.": n_segments == 1 and is_found.any(),
+        f"No number of segments is found again in other rows; {nearest} come closest (Jaccard "
+        f"index of the least stable one: {least:.2f}).": 0 < least < FOUND_AGAIN,
+        "Try other columns, or other weights of the columns, or set a number that suits the "
+        "purpose.": n_clusters == 1,
+        f"With fewer than {_FEW_ROWS} rows per cluster, the number is often wrong by one.": (
+            n_used < _FEW_ROWS * max(n_clusters, 2)
+        ),
+        f"It was measured on {n_used} of the {n_rows} rows.": n_used < n_rows,
+    }
+    return n_apart, n_segments, " ".join(text for text, holds in sentences.items() if holds)
 
 
-def _measures(k, estimator, halves, trees):
-    """Return the line of the table for k clusters as a dict."""
-    (fitted, embedding), (new, new_embedding) = halves
-    if k > _num_samples(fitted):
-        return {"density": np.nan}
+def _best(measure):
+    return max(measure.items(), key=lambda item: item[1], default=(1, 0.0))
+
+
+def _of_tree(k, estimator, fitted, new):
+    """Return the measures of the tree of one half, a dict; both halves are (X, embedding)."""
     is_sized = any(getattr(estimator, name) not in (None, "auto") for name in _SIZES)
-    estimator = clone(estimator).set_params(n_clusters=k)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # costs and lost clusters are in the table
-        first, second = (_Free.of(estimator, *half) for half in halves)
-        line = {
-            "density": (first.density(new, new_embedding) + second.density(*halves[0])) / 2,
-            "silhouette": first.silhouette(estimator.random_state),
-            "free_cost": first.cost,
-            "smallest": np.bincount(first.labels, minlength=k).min(),
-        }
-        if trees:
-            model = estimator.set_params(**({} if is_sized else {"max_leaves": k}))
-            model.fit(fitted, embedding=embedding)
-            line |= {
-                "cost_increase": model.cost_increase_,
-                "cost_increase_new": model.cost_increase(new, embedding=new_embedding),
-                "parameters": model.tree_.n_parameters,
-                "density_tree": np.nanmax(model.split_densities_, initial=0.0),
-            }
-    return line
+    model = clone(estimator).set_params(n_clusters=k, **({} if is_sized else {"max_leaves": k}))
+    model.fit(fitted[0], embedding=fitted[1])
+    return {
+        "cost_increase": model.cost_increase_,
+        "cost_increase_new": model.cost_increase(new[0], embedding=new[1]),
+        "parameters": model.tree_.n_parameters,
+        "density_tree": np.nanmax(model.split_densities_, initial=0.0),
+    }
 
 
-def _steps(rows):
-    """Return the usual step between the values of each column, for example 1 for numbers of orders.
-
-    Between two values of such a column there are no rows, but this is no gap between groups. The
-    step of a column with at most three values, which can be groups, and of all columns of sparse
-    rows is 0.
-    """
-    steps = np.zeros(rows.shape[1])
-    if not sp.issparse(rows):
-        for j in range(rows.shape[1]):
-            values = np.unique(rows[:, j])
-            steps[j] = np.median(np.diff(values)) if len(values) > _MOST_GROUPS else 0.0
-    return steps
+def _some(rows, order):
+    return None if rows is None else _safe_indexing(rows, order)
 
 
-class _Free(NamedTuple):
-    """The free clustering of one half of the rows.
+class _Sample:
+    """The distinct rows in the clustering space, and the columns in which gaps can be seen."""
 
-    Parameters
-    ----------
-    space : ClusteringSpace
-    rows : array or CSR matrix of shape (n, m), in the clustering space
-    labels : int array of shape (n,)
-    centers : float64 array of shape (k, m)
-    cost : float, per row
-    """
+    def __init__(self, estimator, X, embedding, most, seed):
+        estimator = clone(estimator).set_params(n_clusters=1)
+        method, self.most = estimator._method(), most
+        _, merged, problem = estimator._freeze(method, X, None, None, embedding)
+        self.objective, self.space = method.objective, problem.space
+        self.row_of_input = merged.row_of_input
+        is_spherical = isinstance(self.objective.geometry or self.objective, SphericalKMeans)
+        rows = normalize(self.space) if is_spherical else self.space
+        self.is_numeric, self.steps = _columns(rows)
+        self.numeric = rows[:, self.is_numeric]
+        self.whole = _Half(self, slice(None), seed)
+        self.shown = self.row_of_input[:_OF_SILHOUETTE]
+        self.distances = pairwise_distances(rows[self.shown])
 
-    space: ClusteringSpace
-    rows: Any
-    labels: np.ndarray
-    centers: np.ndarray
-    cost: float
+    def measures(self, k, halvings):
+        """Return the line of the table for k clusters, with their Jaccard indices as "segments".
 
-    @classmethod
-    def of(cls, estimator, X, embedding):
-        """Cluster the rows as the fit of an estimator does, without a tree."""
-        inputs, merged, problem = estimator._freeze(estimator._method(), X, None, None, embedding)
-        space, free = ClusteringSpace.from_problem(problem, inputs), problem.free
-        rows = space.scaled(inputs.space)
-        labels = merged.expand(free.labels)
-        return cls(space, rows, labels, free.centers, free.inertia / len(labels))
-
-    def density(self, X, embedding):
-        """Return the largest density of other rows between two clusters, relative to the peaks.
-
-        The rows of two clusters are projected on the line between their centres. The result is 1 if
-        a cluster has fewer than five of the rows.
+        The last halvings are left out if k holds in neither way, whatever they show.
         """
-        rows = self.space.clustered_rows(check_rows(X), None, embedding)
-        objective = self.space.objective
-        line = objective if isinstance(objective, SphericalKMeans) else KMeans()
-        distances = objective.distances(objective.prepare(rows), self.centers)
-        labels = distances.argmin(axis=1)
-        if np.bincount(labels, minlength=len(self.centers)).min() < _LEAST_ROWS:
-            return 1.0
-        steps = np.zeros(self.centers.shape[1])
-        if line is not objective:
-            distances = line.distances(line.prepare(rows), self.centers)
-        if isinstance(line, KMeans):  # of a sum, d(x, a) - d(x, b) = 2 (b - a).x + constant
-            steps = _steps(rows)
-        worst = 0.0
-        for a, b in combinations(range(len(self.centers)), 2):
-            pair = (labels == a) | (labels == b)
-            blur = np.linalg.norm((self.centers[a] - self.centers[b]) * steps)
-            worst = max(worst, density_ratio(distances[pair, a] - distances[pair, b], blur=blur))
-        return worst
+        objective, centers = self.whole.clustered(k)
+        labels = nearest_center(objective, self.whole.data, centers)
+        few, densities, indices = np.nan, [], []
+        if self.is_numeric.any():
+            first, second = np.triu_indices(k, 1)
+            squares = (centers[first] - centers[second]) ** 2
+            few = squares[:, ~self.is_numeric].sum(axis=1) / squares.sum(axis=1)
+            few = np.nan_to_num(few, nan=0.0).max()
+        for left, halving in enumerate(halvings, 1 - len(halvings)):
+            terms = [self._compared(k, labels, *pair) for pair in (halving, halving[::-1])]
+            density, index = (np.mean(term, axis=0) for term in zip(*terms, strict=True))
+            densities.append(density)
+            indices.append(index)
+            most_gaps = np.sum(np.array(densities) <= GAP) - left
+            is_lost = np.sum(indices, axis=0).min() - left < FOUND_AGAIN * len(halvings)
+            if (is_lost or few > _MOSTLY) and most_gaps < MAJORITY * len(halvings):
+                break
+        segments, weight, shown = np.mean(indices, axis=0), self.whole.weight, labels[self.shown]
+        is_defined = 1 < len(np.unique(shown)) < len(shown)
+        terms = (self.distances, shown)
+        return {
+            "density": np.mean(densities),
+            "gaps": np.mean(np.array(densities) <= GAP),
+            "stability": segments.min(),
+            "few_valued": few,
+            "silhouette": silhouette_score(*terms, metric="precomputed") if is_defined else np.nan,
+            "free_cost": objective.value(self.whole.data, labels, weight, centers) / weight.sum(),
+            "smallest": np.bincount(labels, weight, k)[:k].min(),
+            "segments": segments,
+        }
 
-    def silhouette(self, random_state):
-        """Return the mean silhouette of at most 2000 rows; NaN for fewer than two clusters."""
-        size = min(len(self.labels), _OF_SILHOUETTE)
-        some = check_random_state(random_state).permutation(len(self.labels))[:size]
-        labels = self.labels[some]
-        if not 1 < len(np.unique(labels)) < size:
-            return np.nan
-        return float(silhouette_score(self.rows[some], labels))
+    def _compared(self, k, labels, half, other):
+        """Return the density between the clusters of a half in another half, and Jaccard indices.
+
+        The density is the largest one of two clusters, relative to the peaks, along the numeric
+        part of the line between their centres. Pairs that are farther apart than one without a gap
+        are not measured. The index is that of each cluster of all rows and its match. A cluster
+        with fewer than five rows in the other half has the density 1 and the index 0.
+        """
+        objective, centers = half.clustered(k)
+        found, weight = nearest_center(objective, other.data, centers), other.weight
+        own, size = labels[other.which], len(centers)  # Trimmed has one more, for rows left out
+        joint = np.bincount(own * size + found, weight, size**2).reshape(size, size)
+        rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+        index = (joint / np.maximum(rows[:, None] + columns - joint, 1.0))[:k, :k]
+        index = index[linear_sum_assignment(index, maximize=True)]
+        index[rows[:k] < _LEAST_ROWS] = 0.0
+        worst = float(columns[:k].min() < _LEAST_ROWS)
+        centers, (first, second) = centers[:k, self.is_numeric], np.triu_indices(k, 1)
+        distances = KMeans().distances(other.numeric, centers) / 2
+        lines = centers[first] - centers[second]
+        for i in np.argsort((lines**2).sum(axis=1), kind="stable"):
+            if worst > _NO_GAP:
+                break
+            pair, blur = (
+                np.isin(found, (first[i], second[i])),
+                np.linalg.norm(lines[i] * self.steps),
+            )
+            # d(x, a) / 2 - d(x, b) / 2 = (b - a).x + constant
+            places = distances[pair, first[i]] - distances[pair, second[i]]
+            worst = max(worst, density_ratio(places, weight[pair], blur=blur))
+        return worst, index
+
+
+class _Half:
+    """One half of the rows: the distinct ones, weighted by the number of their copies."""
+
+    def __init__(self, sample, rows, seed):
+        counts = np.bincount(sample.row_of_input[rows], minlength=sample.space.shape[0])
+        self.sample, self.which, self.seed = sample, np.flatnonzero(counts), seed
+        self.weight = counts[self.which].astype(np.float64)
+        self.space = sample.space[self.which]
+        self.data = sample.objective.prepare(self.space)
+        self.numeric = KMeans().prepare(sample.numeric[self.which])
+
+    @cached_property
+    def seeds(self):
+        """The rows from which the starts of k-means begin: int array (n_starts, clusters)."""
+        rng, most = np.random.RandomState(self.seed), min(self.sample.most, len(self.weight))
+        terms = {"sample_weight": self.weight, "random_state": rng, "n_local_trials": _N_TRIALS}
+        starts = range(self.sample.objective.n_init)
+        return np.array([kmeans_plusplus(self.space, most, **terms)[1] for _ in starts])
+
+    def clustered(self, k):
+        """Return the objective (Trimmed has its price then) and the centres without a tree.
+
+        The starts are compared after a few iterations, and only the best one is continued.
+        """
+        objective = self.sample.objective
+        estimator = to_fit(None, objective, self.space, k, self.seed)
+        if objective.trims or not isinstance(estimator, _WITH_STARTS):
+            terms = (self.space, self.space, self.weight, objective, None, k, self.seed)
+            problem = Problem.from_rows(*terms)
+            return problem.objective, problem.free.centers
+        if type(objective) is KMeans:  # the first seeds for many clusters are those for fewer
+            left = iter(self.seeds[:, :k])
+            estimator.set_params(init=lambda X, *_, **__: as_array(X[next(left)]))
+        elif getattr(estimator, "swaps", None) == "settled":
+            estimator.set_params(swaps=None)
+        estimator.set_params(max_iter=_RACE, tol=0)
+        with one_thread():
+            best = estimator.fit(self.space, sample_weight=self.weight).cluster_centers_
+            return objective, lloyd(objective, self.data, self.weight, best, tol=_TOL).centers
+
+
+def _columns(rows):
+    """Return which columns have more than ten values, and the usual step between their values.
+
+    Between two numbers of orders, for example, there are no rows, but this is no gap between
+    groups. The step of sparse columns is 0.
+    """
+    if sp.issparse(rows):
+        stored = pd.Series(rows.data).groupby(rows.indices).nunique()
+        n_values = stored.reindex(range(rows.shape[1]), fill_value=0).to_numpy()
+        is_numeric = n_values + (rows.getnnz(axis=0) < rows.shape[0]) > _FEW_VALUES
+        return is_numeric, np.zeros(is_numeric.sum())
+    values = [np.unique(column) for column in rows.T]
+    is_numeric = np.array([len(own) > _FEW_VALUES for own in values])
+    return is_numeric, np.array(
+        [np.median(np.diff(own)) for own in values if len(own) > _FEW_VALUES]
+    )

@@ -93,7 +93,8 @@ def table_pipeline(
         Of pandas, polars or another library that narwhals supports.
     n_clusters : int or "auto", default=8
         "auto" takes the suggestion of :func:`choose_n_clusters` for the rows of `df`, from 2 to 12
-        clusters, or 1 if it finds none. The attribute `suggestion_` of the pipeline has its reason.
+        clusters, or 1 if no number holds. The attribute `suggestion_` of the pipeline has the
+        reason.
     columns : list of str, optional
         Use only these columns, none of which is left out as a name.
     drop : list of str
@@ -149,7 +150,7 @@ def table_pipeline(
     DecisionWarning
         If more than 30 % of the values of a used numeric column are missing, if values lie far from
         all others, such as -999 or 9999-12-31, if `doubts` is "warn" and columns can be read in
-        several ways, or if "auto" finds no clusters.
+        several ways, or if "auto" finds no number.
 
     Notes
     -----
@@ -215,7 +216,7 @@ def table_pipeline(
         pipeline.suggestion_ = suggest(rows, pipeline[-1], trees=False)
         pipeline[-1].n_clusters = pipeline.suggestion_.n_clusters
         if pipeline.suggestion_.n_clusters == 1:
-            warn(f"{pipeline.suggestion_.reason} Give n_clusters to divide them.", DecisionWarning)
+            warn(pipeline.suggestion_.reason, DecisionWarning)
     return pipeline
 
 

@@ -8,13 +8,13 @@ from sklearn.datasets import make_blobs
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.n_clusters import NUMBERS, WITH, WITHOUT, clustered, without
 from greedy import IMM
 from tao_cluster import TAOClustering, choose_n_clusters, load, outofcore, table_pipeline
+from tao_cluster.objectives import KMeans, Trimmed
 from tao_cluster.report import report
-from tao_cluster.separation import suggest
 
 SQUARE = [[0, 0], [9, 0], [0, 9], [9, 9]]
+QUICK = {"trees": False, "random_state": 0}
 
 
 def rows(n=400, seed=0):
@@ -22,8 +22,10 @@ def rows(n=400, seed=0):
     return make_blobs(n, centers=SQUARE, random_state=seed)
 
 
-def suggested(X, seed, numbers=NUMBERS):
-    return suggest(X, TAOClustering(random_state=seed), numbers, trees=False).n_clusters
+def category(n, levels, seed, weight=1.0):
+    """A category that is independent of the rows, as 0/1 columns of the given weight."""
+    drawn = np.random.default_rng(seed).integers(levels, size=n)
+    return np.eye(levels)[drawn] * weight / np.sqrt(2)
 
 
 def density_by_definition(p, weight):
@@ -43,9 +45,9 @@ def test_columns_of_few_integers_do_not_look_like_gaps(n_values):
     counts = rng.integers(0, n_values, (900, 2))  # they say nothing about the groups
     groups = 8 * rng.integers(0, 2, (900, 1)) + rng.normal(size=(900, 2))
     X = np.hstack([groups, counts])
-    options = {"trees": False, "standardize": True, "random_state": 0}
-    assert choose_n_clusters(X, range(2, 8), **options).n_clusters == 2
-    assert choose_n_clusters(counts.astype(float), range(2, 8), **options).n_clusters == 1
+    options = {"standardize": True, **QUICK}
+    assert choose_n_clusters(X, [2, 3, 4], **options).n_apart == 2
+    assert choose_n_clusters(counts.astype(float), [2, 4, 6], **options).n_apart == 1
 
 
 @pytest.mark.parametrize("split", ["oblique", "axis"])
@@ -105,56 +107,151 @@ def test_displays_say_where_a_cut_lies():
     assert "cut in a gap" in str(pipeline.fit(X)[-1].explain(X[0]))
 
 
+def test_groups_are_apart_beside_independent_categories():
+    X, _ = rows(200)
+    alone = choose_n_clusters(X, [4, 5], **QUICK)
+    assert (alone.n_apart, alone.n_clusters) == (4, 4)
+    beside = np.hstack([X / 4, category(len(X), 3, 1), category(len(X), 2, 2)])
+    assert choose_n_clusters(beside, [4, 12], **QUICK).n_apart == 4
+
+
+def test_segments_without_gaps_are_found_again():
+    X, _ = make_blobs(600, centers=2.6 * np.eye(3) / np.sqrt(2), random_state=3)
+    found = choose_n_clusters(X, [2, 3, 4], **QUICK)
+    assert (found.n_apart, found.n_segments, found.n_clusters) == (1, 3, 3)
+    assert found.reason.startswith("No groups are apart. ")
+    assert "3 segments are found again in other rows (Jaccard index" in found.reason
+    assert "so they divide the rows reliably" in found.reason
+    assert found.stability.loc[3].dropna().tolist() == found.stability.loc[3, :2].tolist()
+    pd.testing.assert_series_equal(
+        found.stability.min(axis=1), found.table["stability"], check_names=False
+    )
+
+
+def test_columns_of_few_values_alone_give_no_groups():
+    X = np.hstack([category(300, 3, 0), category(300, 2, 1)])
+    found = choose_n_clusters(X, [5, 6, 7], **QUICK)
+    assert (found.n_apart, found.n_segments) == (1, 6)  # each pair of levels is a segment
+    assert "No column has more than 10 values" in found.reason
+    assert found.table["few_valued"].isna().all()
+    noise = np.random.default_rng(0).normal(size=(300, 3))
+    found = choose_n_clusters(np.hstack([9 * X, noise]), [6], **QUICK)
+    assert (found.n_clusters, found.table.loc[6, "stability"]) == (1, 1)
+    assert "only where columns with at most 10 values" in found.reason
+    assert "set a number that suits the purpose" in found.reason
+
+
+@pytest.mark.slow
+def test_a_number_is_given_up_only_if_it_cannot_hold(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    X[:150, 0] += 3.2  # between one and two groups
+    before = choose_n_clusters(X, range(2, 8), **QUICK)
+    monkeypatch.setattr("tao_cluster.separation.MAJORITY", 0.0)  # then no number is given up
+    after = choose_n_clusters(X, range(2, 8), **QUICK)
+    for column, limit in (("gaps", 0.5), ("stability", 0.7)):
+        is_held = after.table[column] >= limit
+        assert (before.table[column] >= limit).tolist() == is_held.tolist()
+        np.testing.assert_allclose(
+            before.table.loc[is_held, column], after.table.loc[is_held, column]
+        )
+
+
+def test_copies_of_rows_are_rows():
+    X, _ = rows(120)
+    copies = np.random.default_rng(0).integers(1, 4, len(X))
+    found = choose_n_clusters(np.repeat(X, copies, axis=0), [3, 4, 5], **QUICK)
+    assert found.n_apart == 4
+    assert found.table.loc[4, "smallest"] > 30  # rows, not different rows
+
+
 @pytest.mark.slow
 def test_suggestion_has_a_reason_and_a_table():
     X, _ = rows()
     found = choose_n_clusters(X, [2, 4, 5], random_state=0)
     assert found.n_clusters == 4
-    assert found.reason.startswith("4 clusters: between any two of them, the rows are at most ")
-    assert "groups that are apart, which need not be" in found.reason
+    assert found.reason.startswith("4 groups are apart: there is a gap between any two of them in")
     assert list(found.table.index) == [2, 4, 5]
-    assert (found.table["density"] <= 0.5).tolist() == [True, True, False]
+    assert (found.table["gaps"] >= 0.5).tolist() == [True, True, False]
     assert found.table.loc[4, "parameters"] == 10
     assert found.table.notna().all(axis=None)
     assert len(found.plot()) == 2
-    few = choose_n_clusters(X[:100], [4], trees=False, random_state=0)
+    few = choose_n_clusters(X[:100], [4], **QUICK)
     assert few.n_clusters == 4
     assert "fewer than 35 rows per cluster" in few.reason
+    assert "measured on 300 of the 400" in choose_n_clusters(X, [4], max_rows=300, **QUICK).reason
 
 
 @pytest.mark.slow
 def test_every_kind_of_data_and_estimator():
     X, _ = rows()
-    options = {"trees": False, "random_state": 0}
-    sparse = choose_n_clusters(sp.csr_matrix(X), [3, 4, 5], **options)
+    sparse = choose_n_clusters(sp.csr_matrix(X), [3, 4, 5], **QUICK)
     assert sparse.n_clusters == 4
+    dense = choose_n_clusters(X, [3, 4, 5], **QUICK)
+    np.testing.assert_allclose(sparse.table, dense.table, rtol=0.02)
     far = X * [1, 1000]
-    assert choose_n_clusters(far, [3, 4, 5], standardize=True, **options).n_clusters == 4
+    assert choose_n_clusters(far, [3, 4, 5], standardize=True, **QUICK).n_clusters == 4
     estimator = make_pipeline(StandardScaler(), TAOClustering(split="axis"))
     found = choose_n_clusters(far, [3, 4], estimator=estimator, random_state=0)
     assert found.n_clusters == 4
     table = pd.DataFrame(X, columns=["a", "b"]).assign(id=range(len(X)))
     table["a"] = [f"{a:.3f} kg" for a in table["a"]]
-    assert choose_n_clusters(table, [3, 4, 5], **options).n_clusters == 4
+    assert choose_n_clusters(table, [3, 4, 5], **QUICK).n_clusters == 4
     noise = np.random.default_rng(0).random((len(X), 3))
-    assert choose_n_clusters(noise, [3, 4, 5], **options).n_clusters == 1
-    assert choose_n_clusters(noise, [3, 4, 5], embedding=X, **options).n_clusters == 4
+    assert choose_n_clusters(noise, [3, 4, 5], **QUICK).n_apart == 1
+    assert choose_n_clusters(noise, [3, 4, 5], embedding=X, **QUICK).n_apart == 4
     pipeline = table_pipeline(table, "auto", random_state=0)
     assert pipeline[-1].n_clusters == pipeline.suggestion_.n_clusters == 4
     assert len(np.unique(pipeline.fit(table).predict(table))) == 4
-    again = choose_n_clusters(X, [3, 4, 5], n_jobs=2, **options)
-    pd.testing.assert_frame_equal(again.table, choose_n_clusters(X, [3, 4, 5], **options).table)
+    again = choose_n_clusters(X, [3, 4, 5], n_jobs=2, **QUICK)
+    pd.testing.assert_frame_equal(again.table, dense.table)
+
+
+class OtherKMeans(KMeans):
+    """An objective of a user, whose free clustering has no starts."""
+
+    def reference(self, n_clusters, random_state):
+        from sklearn.cluster import MiniBatchKMeans
+
+        return MiniBatchKMeans(n_clusters, n_init=20, random_state=random_state)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "objective",
+    ["spherical", "kmedians", "kmedoids", Trimmed(), Trimmed("kmedians"), OtherKMeans()],
+)
+def test_every_objective_finds_groups(objective):
+    rng = np.random.default_rng(0)
+    X = 9 * np.eye(3)[rng.integers(3, size=300)] + rng.normal(size=(300, 3)) + 1
+    if getattr(objective, "trims", False):
+        X[:5] *= 40  # errors
+    found = choose_n_clusters(X, [2, 3, 4], objective=objective, **QUICK)
+    assert found.n_apart == 3
+    assert (found.stability.loc[3].dropna() > 0.9).all()
+
+
+def test_sparse_rows_stay_sparse(monkeypatch):
+    X = sp.csr_matrix(np.hstack([rows(200)[0], np.zeros((200, 50))]))
+    to_array, heights = sp.csr_matrix.toarray, []
+
+    def toarray(self, *terms, **options):
+        heights.append(self.shape[0])
+        return to_array(self, *terms, **options)
+
+    monkeypatch.setattr(sp.csr_matrix, "toarray", toarray)
+    assert choose_n_clusters(X, [3, 4], **QUICK).n_apart == 4
+    assert max(heights) <= 4  # centres at rows
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_data_without_clusters_and_tiny_data_have_one():
-    for X in (np.ones((60, 2)), np.arange(4.0)[:, None], np.ones((3, 1))):
-        found = choose_n_clusters(X, range(2, len(X) + 1)[:11], trees=False, random_state=0)
+    for X in (np.ones((60, 2)), np.arange(4.0)[:, None], np.ones((3, 1)), np.arange(9.0)[:, None]):
+        found = choose_n_clusters(X, range(2, len(X) + 1)[:11], **QUICK)
         assert found.n_clusters == 1
-        assert found.reason.startswith("No clusters found")
-    table = pd.DataFrame({"x": np.random.default_rng(0).random(200)})
-    with pytest.warns(UserWarning, match=r"No clusters found.* Give n_clusters"):
+        assert found.reason.startswith("No groups are apart.")
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 8)))
+    with pytest.warns(UserWarning, match=r"No groups are apart.* set a number that suits"):
         pipeline = table_pipeline(table, "auto", random_state=0)
     assert pipeline[-1].n_clusters == 1
 
@@ -174,14 +271,3 @@ def test_settings_that_would_not_be_used_raise():
     for options in ({"reference": X[:2]}, {"objective": "labels"}):
         with pytest.raises(ValueError, match="set the number of clusters themselves"):
             choose_n_clusters(X, [2], **options)
-
-
-@pytest.mark.slow
-def test_fresh_sets():
-    """A few small sets, each of which is found with a wide margin."""
-    numbers = range(2, 7)
-    for i, kind in enumerate(WITH[:2]):
-        X, k = clustered(kind, np.random.default_rng([77, i]), 400, most_clusters=4)
-        assert suggested(X, i, numbers) == k
-    for i, kind in enumerate(WITHOUT[:2]):
-        assert suggested(without(kind, np.random.default_rng([78, i]), 400), i, numbers) == 1

@@ -12,7 +12,7 @@ from matplotlib.transforms import ScaledTranslation
 from ..columns.names import printable
 from ..inspection.palette import cluster_color
 from .boxes import name_lines, wrap
-from .style import TEXT, Target, drawable, drawn_with, font_size, ink, make_drawable, shade
+from .style import TEXT, Target, drawable, drawn_with, font_size, ink, make_drawable
 
 # In inches for text of at most 10 points: width and height per panel of the smallest figure, and
 # width of the narrowest one with panels side by side.
@@ -28,14 +28,14 @@ _OTHER = "0.55"
 _N_BARS = 12
 
 
-def plot_n_clusters(table, chosen, limit, title=None, **options):
-    """Draw densities between clusters and costs against the number of clusters.
+def plot_n_clusters(table, chosen, limits, title=None, **options):
+    """Draw the evidence for each number of clusters, and its costs.
 
     Parameters
     ----------
     table : pandas.DataFrame, `table` of :class:`tao_cluster.n_clusters.NClusters`
     chosen : int, the suggested number, which is marked if it is in the table
-    limit : float, largest density of a gap
+    limits : dict of str to float, least values of the columns gaps and stability
     title : str, optional
     **options : of :func:`chart`
 
@@ -43,34 +43,32 @@ def plot_n_clusters(table, chosen, limit, title=None, **options):
     -------
     array of two matplotlib Axes
     """
-    words = f"suggestion: {chosen} clusters" if chosen > 1 else "no clusters found"
-    lines = {"density": "clusters", "density_tree": "tests", "silhouette": "silhouette"}
+    lines = {"gaps": "gaps", "stability": "found again", "silhouette": "silhouette"}
     costs = {"cost_increase": "fitted rows", "cost_increase_new": "new rows"}
     has_trees = "cost_increase" in table
     with chart("ab", "a\nb", heights=(3.2, 5.0), **options) as (axes, _):
         names = [lines, costs if has_trees else {"free_cost": "_"}]
         for ax, part in zip(axes, names, strict=True):
             for (column, name), color in zip(part.items(), (*_PAIR, _OTHER), strict=False):
-                if column in table:
-                    look = {"color": ink(color), "label": name}
-                    ax.plot(table.index, table[column], "--" if color == _OTHER else "o-", **look)
+                look = {"color": ink(color), "label": name}
+                ax.plot(table.index, table[column], "--" if color == _OTHER else "o-", **look)
+                if column in limits:
+                    ax.hlines(limits[column], *table.index[[0, -1]], ink(color), ":", linewidth=1)
             if chosen in table.index:
                 ax.axvline(chosen, color=ink("0.4"), linestyle=":")
             ax.set_xlabel("number of clusters")
-        axes[0].axhspan(0, limit, color=shade("0.94"), zorder=0)
-        axes[0].set_ylabel("density relative to the peaks")
+        axes[0].set_ylabel("share of halvings, or index")
         axes[1].set_ylabel("cost of the tree, % above no tree" if has_trees else "cost per row")
         for ax in axes:
             ax.update_datalim([(table.index[0], 0.0)])
-        write_head(axes[0].figure, words if title is None else title)
+        axes[0].update_datalim([(table.index[0], 1.0)])
+        write_head(axes[0].figure, f"suggestion: {chosen} clusters" if title is None else title)
         finish(*axes, whole=True)
-        places = np.column_stack([table.index, np.full(len(table), limit / 2)])
         for ax in axes:
             label_lines(ax, ax.get_legend_handles_labels()[0])
             first, last = table.index[[0, -1]]
             ax.set_xticks([tick for tick in ax.get_xticks() if first <= tick <= last])
             ax.spines.bottom.set_bounds(ax.get_xlim()[0], last)
-        write_notes(axes[0], ["gap"], [places], "0.0")
     return np.array(axes)
 
 

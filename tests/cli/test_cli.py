@@ -61,7 +61,7 @@ def test_number_of_clusters_that_data_suggest(iris, capsys):
     for name in ("plain.csv", "iris.npy"):
         options = ["--n-clusters", "auto", "--split", "axis", "--max-leaves", "2"]
         assert main(["fit", name, *options, "--out", f"{name}_auto"]) == 0
-        assert "2 clusters: between them, the rows are" in capsys.readouterr().out
+        assert "2 groups are apart: there is a gap between" in capsys.readouterr().out
     assert load("iris.npy_auto/model.json").n_clusters == 2
     assert main(["fit", "iris.npy", "--n-clusters", "auto", "--out-of-core"]) == 2
     assert "needs a number of clusters" in capsys.readouterr().err

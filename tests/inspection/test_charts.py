@@ -100,7 +100,7 @@ def test_panels_of_random_tables():
     table = pd.DataFrame(
         rng.uniform(0, 1, (len(ks), 5)) * [1, 1, 1, 5, 12],
         index=ks,
-        columns=["density", "density_tree", "silhouette", "cost_increase", "cost_increase_new"],
+        columns=["gaps", "stability", "silhouette", "cost_increase", "cost_increase_new"],
     )
     refits = pd.DataFrame(
         {
@@ -119,7 +119,7 @@ def test_panels_of_random_tables():
     indices = pd.DataFrame({"psi": rng.uniform(0, 2, len(names)), "status": status}, index=names)
     limits = {"watch": 0.1, "moved": 0.25}
     with plt.rc_context(FONTS[seed % 3]):
-        axes = plot_n_clusters(table, 3, 0.5, width=width)
+        axes = plot_n_clusters(table, 3, {"gaps": 0.5, "stability": 0.7}, width=width)
         check(figure_of(axes))
         for ax in axes:  # no number of clusters beyond those of the table
             assert ax.spines.bottom.get_bounds()[1] == ks[-1]
