@@ -23,6 +23,7 @@ from .inspection.rows import Means, Values, grouped
 from .objectives.base import cluster_sums
 from .objectives.labels import encode
 from .plot.cards import plot_cards
+from .plot.curves import free_name
 from .plot.style import Target
 from .problem.repeats import content_order, row_keys
 from .reference import free_labels
@@ -130,14 +131,15 @@ def describe(
         n, size = int((here & (weight > 0)).sum()), float(weight[here].sum())
         share, cost, fit = size / float(weight.sum()), quality.cost(here), quality.fit(k, here)
         weighted = "" if sample_weight is None else " of the weight"
-        size_text = f"{n} {nouns[n == 1]} ({100 * share:.1f} %{weighted})"
+        size_text = f"{grouped(str(n))} {nouns[n == 1]} ({100 * share:.1f} %{weighted})"
         rule = _alternatives([english[leaf] for leaf in own])
         means, features, off = read.means, read.means.features, read.means.deviations(k)
         most, typical = read.mentioned(k, here, share), quality.typical(k, here)
+        barred = most if len(most) > 1 else means.largest(off, 2)
         texts = {
-            j: (means.text(j, means.mean[k, j]), means.text(j, means.overall[j])) for j in most
+            j: (means.text(j, means.mean[k, j]), means.text(j, means.overall[j])) for j in barred
         }
-        bars = [(features[j].label, "{} ({})".format(*texts[j]), off[j]) for j in most[:_LISTED]]
+        bars = [(features[j].label, "{} ({})".format(*texts[j]), off[j]) for j in barred[:_LISTED]]
         alone = _tested_alone(tree_of(view), own, nodes, read.names)
         others = [j for j in most if features[j].column not in alone][:_IN_SENTENCE]
         phrases = [f"{features[j].phrase} {texts[j][0]} against {texts[j][1]}" for j in others]
@@ -148,8 +150,8 @@ def describe(
         ]
         if len(own) > 1:
             lines += [f"all rules{_fit_text(*fit)}"] if math.isfinite(fit[1]) else []
-        compared = ", ".join(f"{label} {both} {size:+.1f} sd" for label, both, size in bars)
-        lines += [f"differs most in: {compared}"] if bars else []
+        compared = [f"{label} {both} {size:+.1f} sd" for label, both, size in bars[: len(most)]]
+        lines += [f"differs most in: {', '.join(compared)}"] if most else []
         lines += [f"cost: {_cost_text(cost)}"] if math.isfinite(cost) else []
         lines += [] if typical is None else [f"most typical row: row {typical}"]
         n_unlabelled = int((here & unlabelled).sum())
@@ -160,12 +162,25 @@ def describe(
         segments.append(Segment(*who, *known))
     segments.sort(key=lambda segment: (segment.number < 0, -segment.share))
     cost = quality.cost(np.ones(len(weight), dtype=bool))
-    heading = f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {noun}"
-    heading += f"; the tree costs {_cost_text(cost)}" if math.isfinite(cost) else ""
+    heading, title = _headings(read, quality, len(segments) - has_rest, noun, cost)
     if unlabelled.any():
         heading += f"; {unlabelled.sum()} of them have no label, but the tree assigns them, too"
     options = model, feature_names, sample_weight is not None
-    return Description(segments, heading, cost, read, *options)
+    return Description(segments, heading, title, cost, read, *options)
+
+
+def _headings(read, quality, n, noun, cost):
+    """Return the heading of a text, with the cost, and that of cards, in words for everybody."""
+    count = grouped(str(int((read.weight > 0).sum())))
+    heading = title = f"{n} segment{'s' * (n != 1)} of {count} {noun}"
+    if math.isfinite(cost):
+        heading += f"; the tree costs {_cost_text(cost)}"
+    kept, other = quality.kept(read.clusters), free_name(read.last)
+    if not math.isnan(kept):
+        share, does = percent_text(kept), "gives" if other == "labels" else "keeps"
+        what = "their label" if other == "labels" else f"where {other} has them"
+        title += f"; the tree {does} {share} of them {what}"
+    return heading, title
 
 
 class _Read(NamedTuple):
@@ -333,6 +348,14 @@ class _Quality:
         both, found, own = (float(self.weight[mask].sum()) for mask in masks)
         return both / found if found else math.nan, both / own if own else math.nan
 
+    def kept(self, clusters):
+        """Return the share of the rows whose free cluster is matched with their cluster."""
+        if self.free is None:
+            return math.nan
+        known = self.weight * ((self.free >= 0) | (self.costs is not None))
+        is_kept = self.free == [self.match.get(k, -1) for k in clusters.tolist()]
+        return float(known @ is_kept / known.sum()) if known.any() else math.nan
+
     def cost(self, here):
         """Return by how many percent the tree costs more than the free clustering on some rows."""
         if self.costs is None:
@@ -407,8 +430,9 @@ class Description:
     ----------
     segments : list of Segment
         The largest cluster first; rows without a cluster come last.
-    heading : str
-        The number of clusters and of rows, and the cost.
+    heading, title : str
+        The number of clusters and of rows, and the cost, or the share of the rows that the tree
+        leaves in their free cluster.
     cost_increase : float
         By how many percent the tree costs more than the free clustering on these rows; NaN if
         that is unknown.
@@ -416,6 +440,7 @@ class Description:
 
     segments: list[Segment]
     heading: str
+    title: str
     cost_increase: float
     _read: _Read
     _model: Any
@@ -487,7 +512,8 @@ class Description:
         Parameters
         ----------
         title : str, optional
-            Default: the number of clusters and of rows and, except on a slide, the cost.
+            Default: the number of clusters and of rows, and the share of the rows that the tree
+            leaves in their free cluster.
         **options
             style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_tree`.
 
@@ -495,9 +521,8 @@ class Description:
         -------
         matplotlib Figure
         """
-        target = Target.from_options(**options)
-        usual = self.heading.split(";")[0] if target.style == "slide" else self.heading
-        return plot_cards(self.segments, usual if title is None else title, target)
+        title = self.title if title is None else title
+        return plot_cards(self.segments, title, Target.from_options(**options))
 
     def contrast(self, a, b, X_new=None, *, n=10, sample_weight=None):
         """Compare two clusters by the columns that differ most between them.

@@ -3,12 +3,10 @@
 import re
 from html.parser import HTMLParser
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
@@ -225,28 +223,3 @@ def test_every_kind_of_input(rng):
     means = describe(cases[0][0], sparse).differences.set_index(["segment", "feature"])["mean"]
     expected = sparse[cases[0][0].labels_ == 1].mean(axis=0)
     np.testing.assert_allclose([means["cluster 1", f"x{j}"] for j in range(6)], expected.A1)
-
-
-@pytest.mark.parametrize("k", [3, 9])
-def test_cards_on_a_slide_have_whole_words(k):
-    X = load_breast_cancer(as_frame=True).data
-    found = describe(IMM(k, random_state=0).fit(X), X)
-    figure = found.plot(style="slide")
-    figure.draw_without_rendering()
-    np.testing.assert_allclose(figure.get_size_inches(), (40 / 3, 7.5))
-    texts = [text for text in figure.axes[0].texts if text.get_text()]
-    known = [found.heading, *X.columns, "\u2026"]
-    for segment in found.segments:
-        known += [segment.name, segment.size, segment.rule, segment.rule.capitalize()]
-        assert segment.name in [text.get_text() for text in texts]
-    words = set(re.split("[ ,;]+", " ".join(known)))
-    for text in texts:
-        box = text.get_window_extent()
-        assert text.get_fontsize() > 15.99
-        assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
-        assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
-        shown = re.sub(r"[\d.]+ ?%?|\([\d.]+\)", "", text.get_text())
-        assert set(re.split("[ ,;()]+", shown)) <= words | {""}
-    whole = [text for text in texts if "\u2026" not in text.get_text()]
-    assert len(whole) > 0.8 * len(texts)
-    plt.close(figure)
