@@ -2,6 +2,7 @@
 
 import html
 import itertools
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -50,6 +51,13 @@ _HONEST = (
     "These rows did not make the segments, so that the intervals are honest. In columns that the "
     "tree tests, segments differ by definition."
 )
+
+_PROMPT = """Give each segment a name for a reader who does not know the data:
+- A name is short: at most three words.
+- All names are distinct, and none could be the name of another segment.
+- A name promises nothing that the facts above do not support: no motives, no loyalty, no future.
+- The names are in the language of the columns.
+Answer with nothing but a JSON object of this form: """
 
 
 @np.errstate(under="ignore")
@@ -501,6 +509,22 @@ class Description:
         """Return the description as an HTML page that needs no other file; texts are escaped."""
         head = f"<meta charset='utf-8'><title>{html.escape(self.heading)}</title>"
         return f"<!doctype html><html><head>{head}</head><body>{self._repr_html_()}</body></html>"
+
+    def to_prompt(self):
+        """Return the facts of each cluster as a text that asks a language model for names.
+
+        The text has sizes, rules and means, and no row of the table. Nothing is sent anywhere. The
+        answer is a JSON object with a name per cluster, for
+        ``model.name_clusters(json.loads(answer))``.
+        """
+        asked, parts = [s for s in self.segments if s.number >= 0], []
+        for s in asked:
+            means = "; ".join(f"{label} {numbers}" for label, numbers, _ in s.bars)
+            parts.append(
+                f"Segment {s.cluster}: {s.size}\nRule: {s.rule}\nMeans (all rows): {means}"
+            )
+        form = json.dumps({str(s.cluster): "..." for s in asked}, ensure_ascii=False)
+        return "\n\n".join([f"Name {self.title.split(';')[0]}.", *parts, _PROMPT + form]) + "\n"
 
     def _repr_html_(self):
         parts = (list_html(f"{s.name}: {s.sentence}", s.lines) for s in self.segments)

@@ -1,7 +1,6 @@
 """A tree or fitted estimator as one plain dict, from which all readable exports are made."""
 
 import math
-from collections import Counter
 from decimal import Decimal
 
 import numpy as np
@@ -244,9 +243,9 @@ def name_clusters(model, names):
     model : fitted estimator
     names : dict or list of str
         A dict has one name per cluster to be named, for example ``{0: "Loyal", 3: "At risk"}``.
-        Its keys are the numbers of clusters or, if the model explains labels, the labels. Other
-        clusters keep the name that they have. A list names all clusters, in the order of their
-        numbers or of `classes_`.
+        Its keys are the numbers of clusters or, if the model explains labels, the labels, also as
+        strings, as in JSON. Other clusters keep the name that they have. A list names all
+        clusters, in the order of their numbers or of `classes_`.
 
     Returns
     -------
@@ -258,8 +257,8 @@ def name_clusters(model, names):
         If the model is not fitted.
     ValueError
         If there is no such cluster, if a list has another length than the number of clusters, or
-        if a name is empty, not a string, or the name of two clusters. The model keeps the names
-        that it has.
+        if a name is empty, not a string, or the name of two clusters, where neither case nor spaces
+        make a difference. The model keeps the names that it has.
 
     Examples
     --------
@@ -289,7 +288,8 @@ def checked_names(names, labels, current):
         If the names are not allowed.
     """
     if hasattr(names, "keys"):
-        names, known = dict(names), [*labels]
+        known, texts = [*labels], {str(label): label for label in labels}
+        names = {key if key in known else texts.get(key, key): name for key, name in names.items()}
         unknown = [key for key in names if key not in known]
         if unknown:
             raise ValueError(
@@ -312,11 +312,14 @@ def checked_names(names, labels, current):
     wrong = [name for name in names if not isinstance(name, str) or not name.strip()]
     if wrong:
         raise ValueError(f"Names of clusters must be strings that are not empty, got {wrong[0]!r}.")
-    times = Counter(map(printable, names))
-    twice = [name for name, count in times.items() if count > 1]
+    keys = [" ".join(printable(name).split()).casefold() for name in names]
+    new = {key for key, *both in zip(keys, names, current, strict=True) if both[0] != both[1]}
+    twice = [
+        name for key, name in zip(keys, names, strict=True) if keys.count(key) > 1 and key in new
+    ]
     if twice:
         raise ValueError(
-            f"Two clusters would have the name {listed(twice)}; give each cluster its own name."
+            f"Two clusters would have the name {listed(twice[:1])}; give each cluster its own name."
         )
     return list(map(str, names))
 
@@ -332,7 +335,7 @@ def position_of(model, k):
     if np.ndim(k) > 0:
         raise ValueError(f"k must be a cluster, not a {type(k).__name__}: give rows as X=... or x.")
     labels, names = np.asarray(_labels(model)).tolist(), cluster_names(model)
-    for known in (labels, names):
+    for known in (labels, names, [*map(str, labels)]):
         if k in known:
             return known.index(k)
     said = f"labels are {labels}"

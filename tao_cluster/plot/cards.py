@@ -70,25 +70,14 @@ def plot_cards(cards, title, target):
         raise target.too_small("sheet of cards", width, least * sheet.height)
 
 
-class _Row(NamedTuple):
-    """A line of a card: a text on the left and one on the right, and perhaps a bar below them."""
-
-    left: str
-    right: str = ""
-    deviation: float | None = None
-
-    @property
-    def height(self):
-        return _LINE + (0.0 if self.deviation is None else _BAR)
-
-
 class _Card(NamedTuple):
-    """A card of a width: the lines of its name, the text of its size, and its rows."""
+    """A card of a width: its rows are (text on the left, text on the right, bar or None)."""
 
     segment: NamedTuple
     head: list
     size: str
     rows: list
+    n_bars: int
     is_whole: bool
 
     @classmethod
@@ -96,35 +85,34 @@ class _Card(NamedTuple):
         """Arrange a segment in a width; its rule, and columns, whose names lose words if long."""
         sizes = [segment.size, percent_text(segment.share)]
         size = next((x for x in sizes if text_width(x, _SIZE) <= 0.45 * width), sizes[-1])
-        beside = width - text_width(size, _SIZE) - _SIDE
-        head = _lines("", segment.name, _SIZE * _BOLD, width, beside, min(n_lines, 2))
-        rows, names = [], [*head]
-        for label, numbers, deviation in segment.bars[:n_bars]:
-            parts = "", label
-            if isinstance(label, Indicator):
-                parts = printable(label.column), f"is {label.level}"
-            beside = width - text_width(numbers, _SIZE) - _SIDE
-            *lines, last = _lines(*parts, _SIZE, width, beside, n_lines)
-            rows += [*map(_Row, lines), _Row(last, numbers, deviation)]
-            names += [*lines, last]
+        head = _lines("", segment.name, _SIZE * _BOLD, width, size, min(n_lines, 2))
+        rows, bars = [], segment.bars[:n_bars]
+        for label, numbers, deviation in bars:
+            is_level = isinstance(label, Indicator)
+            parts = (printable(label.column), f"is {label.level}") if is_level else ("", label)
+            *lines, last = _lines(*parts, _SIZE, width, numbers, n_lines)
+            rows += [*((line, "", None) for line in lines), (last, numbers, deviation)]
+        is_whole = not any(MARK in line for line in [*head, *(row[0] for row in rows)])
         if has_rules:
             rule = segment.rule[:1].upper() + segment.rule[1:]
-            rows = [*map(_Row, _lines("", rule, _SIZE, width, width, _MOST_LINES)), _Row(""), *rows]
-        return cls(segment, head, size, rows, not any(MARK in line for line in names))
+            lines = [*_lines("", rule, _SIZE, width, "", _MOST_LINES), ""]
+            rows = [*((line, "", None) for line in lines), *rows]
+        return cls(segment, head, size, rows, len(bars), is_whole)
 
     @property
     def height(self):
         """Height of the rows."""
-        return sum(row.height for row in self.rows)
+        return _LINE * len(self.rows) + _BAR * self.n_bars
 
 
-def _lines(first, last, size, width, beside, most):
-    """Return a text in lines of whole words; the last one is at most as wide as `beside`.
+def _lines(first, last, size, width, right, most):
+    """Return a text in lines of whole words; the last one has space for the text on its right.
 
     If there are more than `most` lines, "…" replaces words: those after the first one of `first`,
     which is the column of a level, and then the end of `last`. Only a word that is wider than a
     line is cut.
     """
+    beside = width - (text_width(right, _SIZE) + _SIDE) * bool(right)
     firsts = [first, *_shorter(first, 1)]
     forms = [f"{words} {last}".strip() for words in firsts]
     shortest = forms[-1]
@@ -185,18 +173,15 @@ class _Sheet:
         self.title_size = min(_TITLE, max(_SIZE, inside / longest))
         self.title = wrap(title, self.title_size, inside / _BOLD) if title else []
         self.notes = wrap(_NOTE, _SIZE, inside) if target.style != "paper" else []
-        self.heads = [
-            _LINE * max(len(card.head) for card in group) + 2 * _ABOVE for group in self.groups
-        ]
-        self.heights = [
-            head + 2 * _ABOVE + max(card.height for card in group)
-            for head, group in zip(self.heads, self.groups, strict=True)
-        ]
+        cards = [card for group in self.groups for card in group]
+        self.head = _LINE * max(len(card.head) for card in cards) + 2 * _ABOVE
+        rest = self.head + 2 * _ABOVE
+        self.heights = [rest + max(card.height for card in group) for group in self.groups]
         self.line = 0.018 * self.title_size
         self.height = sum(self.heights) + _GAP * (len(parts) + 1)
         self.height += self.line * len(self.title) + _LINE * len(self.notes)
         is_low = target.height is None or self.height * scale <= target.height
-        has_all = not is_whole or all(card.is_whole for group in self.groups for card in group)
+        has_all = not is_whole or all(card.is_whole for card in cards)
         self.fits = is_low and has_all and min(self.widths) >= _NARROWEST
 
     def draw(self):
@@ -217,12 +202,10 @@ class _Sheet:
         cards = [card.segment for group in self.groups for card in group]
         longest = max((abs(bar[2]) for card in cards for bar in card.bars), default=1.0)
         unit = (min(self.widths) / 2 - _SIDE) / min(longest, _LONGEST)  # the same in all cards
-        for group, wide, head, tall in zip(
-            self.groups, self.widths, self.heads, self.heights, strict=True
-        ):
+        for group, wide, tall in zip(self.groups, self.widths, self.heights, strict=True):
             for i, card in enumerate(group):
                 box = page.at(_GAP + i * (wide + _GAP), top, wide, tall + more)
-                _draw(ax, box, card, head, unit)
+                _draw(ax, box, card, self.head, unit)
             top -= tall + more + _GAP
         for i, line in enumerate(self.notes):
             place = page.part(height - top + i * _LINE - _GAP / 2, _LINE)
@@ -243,15 +226,14 @@ def _draw(ax, box, card, head, unit):
         place.write(ax, line, _SIZE, x=left, ha="left", fontweight="bold", **style)
     lines[-1].write(ax, card.size, _SIZE, x=lines[-1].right, ha="right", may_cut=False, **style)
     place = box.part(head + _ABOVE, 0.0, _SIDE)
-    n_bars = sum(row.deviation is not None for row in card.rows)
-    loose = min(_LOOSE, (box.height - head - 2 * _ABOVE - card.height) / max(n_bars, 1))
-    for row in card.rows:
+    loose = min(_LOOSE, (box.height - head - 2 * _ABOVE - card.height) / max(card.n_bars, 1))
+    for text, numbers, deviation in card.rows:
         place = place.part(place.height, _LINE)
-        place.write(ax, row.right, _SIZE, x=place.right, ha="right", may_cut=False)
-        place.write(ax, row.left, _SIZE, x=left, ha="left")
-        if row.deviation is not None:
+        place.write(ax, numbers, _SIZE, x=place.right, ha="right", may_cut=False)
+        place.write(ax, text, _SIZE, x=left, ha="left")
+        if deviation is not None:
             place = place.part(_LINE, _BAR)
-            reach = max(-_LONGEST, min(_LONGEST, row.deviation)) * unit
+            reach = max(-_LONGEST, min(_LONGEST, deviation)) * unit
             place.bar(ax, place.x, reach, 0.05, ink(color))
             zero = {"color": ink("0.6"), "linewidth": 0.6 * box.scale}
             ax.plot([place.x, place.x], [place.top, place.bottom], **zero)
