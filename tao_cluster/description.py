@@ -52,11 +52,9 @@ _HONEST = (
     "tree tests, segments differ by definition."
 )
 
-_PROMPT = """Give each segment a name for a reader who does not know the data:
-- A name is short: at most three words.
-- All names are distinct, and none could be the name of another segment.
-- A name promises nothing that the facts above do not support: no motives, no loyalty, no future.
-- The names are in the language of the columns.
+_PROMPT = """Give each segment a short name of at most three words, in the language of the columns.
+All names are distinct, and none would suit another segment as well. A name promises nothing that
+the facts above do not support: no motives, no loyalty, no future.
 Answer with nothing but a JSON object of this form: """
 
 
@@ -134,11 +132,11 @@ def describe(
     classes, segments = getattr(last, "classes_", None), []
     numbers, noun = [k for k in cluster_numbers(view) if k >= 0], printable(str(rows))
     nouns = noun, f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
+    weighted = "" if sample_weight is None else " of the weight"
     for k in [*numbers, *([-1] if has_rest else [])]:
         own, here = [leaf for leaf in all_leaves if nodes[leaf]["cluster"] == k], read.clusters == k
         n, size = int((here & (weight > 0)).sum()), float(weight[here].sum())
         share, cost, fit = size / float(weight.sum()), quality.cost(here), quality.fit(k, here)
-        weighted = "" if sample_weight is None else " of the weight"
         size_text = f"{grouped(str(n))} {nouns[n == 1]} ({100 * share:.1f} %{weighted})"
         rule = _alternatives([english[leaf] for leaf in own])
         means, features, off = read.means, read.means.features, read.means.deviations(k)
@@ -156,39 +154,25 @@ def describe(
             f"{text}{_fit_text(*quality.fit(k, leaves == leaf))}"
             for leaf, text in zip(own, rules_of(view, read.names, nodes, own), strict=True)
         ]
-        if len(own) > 1:
-            lines += [f"all rules{_fit_text(*fit)}"] if math.isfinite(fit[1]) else []
+        lines += [f"all rules{_fit_text(*fit)}"] * (len(own) > 1 and math.isfinite(fit[1]))
         compared = [f"{label} {both} {size:+.1f} sd" for label, both, size in bars[: len(most)]]
         lines += [f"differs most in: {', '.join(compared)}"] if most else []
         lines += [f"cost: {_cost_text(cost)}"] if math.isfinite(cost) else []
         lines += [] if typical is None else [f"most typical row: row {typical}"]
-        n_unlabelled = int((here & unlabelled).sum())
+        n_unlabelled = (here & unlabelled).sum()
         lines += [f"rows without a label: {n_unlabelled}"] if n_unlabelled else []
         who = (labels[k], k, k if classes is None else classes[k]) if k >= 0 else (NO_SEGMENT, k, k)
         sentence = f"{size_text}: {'; '.join(filter(None, [rule, ', '.join(phrases)]))}"
-        known = n, size, share, size_text, rule, sentence, bars, lines, *fit, cost, typical
-        segments.append(Segment(*who, *known))
+        known = size_text, rule, sentence, bars, lines, *fit, cost, typical
+        segments.append(Segment(*who, n, size, share, *known))
     segments.sort(key=lambda segment: (segment.number < 0, -segment.share))
     cost = quality.cost(np.ones(len(weight), dtype=bool))
-    heading, title = _headings(read, quality, len(segments) - has_rest, noun, cost)
+    n, count = len(segments) - has_rest, grouped(str(int((weight > 0).sum())))
+    heading = f"{n} segment{'s' * (n != 1)} of {count} {noun}"
+    heading += f"; the tree costs {_cost_text(cost)}" if math.isfinite(cost) else ""
     if unlabelled.any():
         heading += f"; {unlabelled.sum()} of them have no label, but the tree assigns them, too"
-    options = model, feature_names, sample_weight is not None
-    return Description(segments, heading, title, cost, read, *options)
-
-
-def _headings(read, quality, n, noun, cost):
-    """Return the heading of a text, with the cost, and that of cards, in words for everybody."""
-    count = grouped(str(int((read.weight > 0).sum())))
-    heading = title = f"{n} segment{'s' * (n != 1)} of {count} {noun}"
-    if math.isfinite(cost):
-        heading += f"; the tree costs {_cost_text(cost)}"
-    kept, other = quality.kept(read.clusters), free_name(read.last)
-    if not math.isnan(kept):
-        share, does = percent_text(kept), "gives" if other == "labels" else "keeps"
-        what = "their label" if other == "labels" else f"where {other} has them"
-        title += f"; the tree {does} {share} of them {what}"
-    return heading, title
+    return Description(segments, heading, cost, read, model, feature_names, bool(weighted))
 
 
 class _Read(NamedTuple):
@@ -356,14 +340,6 @@ class _Quality:
         both, found, own = (float(self.weight[mask].sum()) for mask in masks)
         return both / found if found else math.nan, both / own if own else math.nan
 
-    def kept(self, clusters):
-        """Return the share of the rows whose free cluster is matched with their cluster."""
-        if self.free is None:
-            return math.nan
-        known = self.weight * ((self.free >= 0) | (self.costs is not None))
-        is_kept = self.free == [self.match.get(k, -1) for k in clusters.tolist()]
-        return float(known @ is_kept / known.sum()) if known.any() else math.nan
-
     def cost(self, here):
         """Return by how many percent the tree costs more than the free clustering on some rows."""
         if self.costs is None:
@@ -438,9 +414,8 @@ class Description:
     ----------
     segments : list of Segment
         The largest cluster first; rows without a cluster come last.
-    heading, title : str
-        The number of clusters and of rows, and the cost, or the share of the rows that the tree
-        leaves in their free cluster.
+    heading : str
+        The number of clusters and of rows, and the cost.
     cost_increase : float
         By how many percent the tree costs more than the free clustering on these rows; NaN if
         that is unknown.
@@ -448,7 +423,6 @@ class Description:
 
     segments: list[Segment]
     heading: str
-    title: str
     cost_increase: float
     _read: _Read
     _model: Any
@@ -489,6 +463,17 @@ class Description:
         return pd.DataFrame(lines, columns=names)
 
     @property
+    def title(self):
+        """The number of clusters and of rows, and the share in their free cluster: str."""
+        known = self.table.dropna(subset="precision")
+        count, other = self.heading.split(";")[0], free_name(self._read.last)
+        if known.empty:
+            return count
+        kept = percent_text(np.average(known["precision"], weights=known["share"]))
+        place = "the labels have" if other == "labels" else f"{other} has"
+        return f"{count}; the tree keeps {kept} of them where {place} them"
+
+    @property
     def text(self):
         """The sentence and the facts of each cluster: str."""
         parts = ("\n  ".join([f"{s.name}: {s.sentence}", *s.lines]) for s in self.segments)
@@ -511,20 +496,16 @@ class Description:
         return f"<!doctype html><html><head>{head}</head><body>{self._repr_html_()}</body></html>"
 
     def to_prompt(self):
-        """Return the facts of each cluster as a text that asks a language model for names.
+        """Return a text that asks any language model for a name of each cluster.
 
-        The text has sizes, rules and means, and no row of the table. Nothing is sent anywhere. The
-        answer is a JSON object with a name per cluster, for
-        ``model.name_clusters(json.loads(answer))``.
+        It has the sizes, rules and means of the clusters, and no row. Nothing is sent. The answer
+        is a JSON object for ``model.name_clusters(json.loads(answer))``.
         """
-        asked, parts = [s for s in self.segments if s.number >= 0], []
-        for s in asked:
-            means = "; ".join(f"{label} {numbers}" for label, numbers, _ in s.bars)
-            parts.append(
-                f"Segment {s.cluster}: {s.size}\nRule: {s.rule}\nMeans (all rows): {means}"
-            )
-        form = json.dumps({str(s.cluster): "..." for s in asked}, ensure_ascii=False)
-        return "\n\n".join([f"Name {self.title.split(';')[0]}.", *parts, _PROMPT + form]) + "\n"
+        table = self.table[[s.number >= 0 for s in self.segments]]
+        lines = "Segment " + table["cluster"].astype(str) + ": " + table["sentence"]
+        parts = lines + "\nMeans (of all): " + table["differences"]
+        form = json.dumps(dict.fromkeys(table["cluster"].astype(str), "..."), ensure_ascii=False)
+        return "\n\n".join([f"{self.heading.split(';')[0]}:", *parts, _PROMPT + form]) + "\n"
 
     def _repr_html_(self):
         parts = (list_html(f"{s.name}: {s.sentence}", s.lines) for s in self.segments)
@@ -536,8 +517,7 @@ class Description:
         Parameters
         ----------
         title : str, optional
-            Default: the number of clusters and of rows, and the share of the rows that the tree
-            leaves in their free cluster.
+            Default: the `title` of this description.
         **options
             style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_tree`.
 
@@ -545,8 +525,8 @@ class Description:
         -------
         matplotlib Figure
         """
-        title = self.title if title is None else title
-        return plot_cards(self.segments, title, Target.from_options(**options))
+        target = Target.from_options(**options)
+        return plot_cards(self.segments, self.title if title is None else title, target)
 
     def contrast(self, a, b, X_new=None, *, n=10, sample_weight=None):
         """Compare two clusters by the columns that differ most between them.

@@ -1,6 +1,7 @@
 """A tree or fitted estimator as one plain dict, from which all readable exports are made."""
 
 import math
+from collections import Counter
 from decimal import Decimal
 
 import numpy as np
@@ -257,8 +258,8 @@ def name_clusters(model, names):
         If the model is not fitted.
     ValueError
         If there is no such cluster, if a list has another length than the number of clusters, or
-        if a name is empty, not a string, or the name of two clusters, where neither case nor spaces
-        make a difference. The model keeps the names that it has.
+        if a name is empty, not a string, or the name of two clusters. The model keeps the names
+        that it has.
 
     Examples
     --------
@@ -312,14 +313,11 @@ def checked_names(names, labels, current):
     wrong = [name for name in names if not isinstance(name, str) or not name.strip()]
     if wrong:
         raise ValueError(f"Names of clusters must be strings that are not empty, got {wrong[0]!r}.")
-    keys = [" ".join(printable(name).split()).casefold() for name in names]
-    new = {key for key, *both in zip(keys, names, current, strict=True) if both[0] != both[1]}
-    twice = [
-        name for key, name in zip(keys, names, strict=True) if keys.count(key) > 1 and key in new
-    ]
+    times = Counter(" ".join(printable(name).split()) for name in names)
+    twice = [name for name, count in times.items() if count > 1]
     if twice:
         raise ValueError(
-            f"Two clusters would have the name {listed(twice[:1])}; give each cluster its own name."
+            f"Two clusters would have the name {listed(twice)}; give each cluster its own name."
         )
     return list(map(str, names))
 

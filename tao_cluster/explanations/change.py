@@ -247,10 +247,9 @@ def nearest_change(
     labels, numbers = cluster_names(model), cluster_numbers(model)
     here = asked.leaf_of({})
     own = tree.leaf_label[here]
-    before = labels[own]
     limits = Limits.from_model(asked, names, fixed, bounds, _scales(model, tree, spreads))
     if own == wanted:
-        return Change((), asked.changed({}), 0.0, here, numbers[own], before, before)
+        return Change((), asked.changed({}), 0.0, here, numbers[own], labels[own], labels[own])
     targets = {*tree.leaf_label.tolist()} - {own, -1} if wanted is None else {wanted}
     best = min(_candidates(asked, tree, targets, limits), key=lambda found: found[:2], default=None)
     if best is None:
@@ -266,10 +265,8 @@ def nearest_change(
         for j, value in found.items()
     ]
     changes.sort(key=lambda change: (-change.cost, change.feature))
-    cost = sum(change.cost for change in changes)
-    return Change(
-        tuple(changes), asked.changed(found), cost, reached, numbers[k], labels[k], before
-    )
+    cost, who = sum(change.cost for change in changes), (numbers[k], labels[k], labels[own])
+    return Change(tuple(changes), asked.changed(found), cost, reached, *who)
 
 
 def _candidates(asked, tree, targets, limits):
