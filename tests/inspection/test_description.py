@@ -1,5 +1,6 @@
 """`describe`: its sentences are true, its numbers those of pandas, and its outputs readable."""
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -223,3 +224,27 @@ def test_every_kind_of_input(rng):
     means = describe(cases[0][0], sparse).differences.set_index(["segment", "feature"])["mean"]
     expected = sparse[cases[0][0].labels_ == 1].mean(axis=0)
     np.testing.assert_allclose([means["cluster 1", f"x{j}"] for j in range(6)], expected.A1)
+
+
+def test_a_prompt_has_the_facts_that_names_need(rng):
+    """A reader that knows only the prompt gives the names of the hidden groups."""
+    z = np.repeat([0, 1, 2], [90, 60, 30])
+    table = pd.DataFrame({
+        "height": np.array([150, 150, 190])[z] + rng.normal(size=180).round(1),
+        "weight": np.array([40, 80, 80])[z] + rng.normal(size=180).round(1),
+    })  # fmt: skip
+    model = IMM(3, random_state=0).fit(table)
+    prompt = describe(model, table, rows="people").to_prompt()
+    answer = {}
+    for k, size in re.findall(r"^Segment (\d): (\d+) people", prompt, re.M):
+        facts = prompt.split(f"Segment {k}: ")[1].split("\n\n")[0]
+        high, heavy = (float(re.search(rf"{n} ([\d.]+) ", facts)[1]) for n in table)
+        answer[k] = f"{'tall' if high > 170 else 'short'} {'heavy' if heavy > 60 else 'light'}"
+        assert size == str(model.predict(table).tolist().count(int(k)))
+    asked = json.loads(prompt[prompt.rindex("{") :])
+    assert asked.keys() == answer.keys() == {"0", "1", "2"}
+    model.name_clusters(answer)
+    names = np.array(model.cluster_names_)[model.predict(table)]
+    assert names.tolist() == np.array(["short light", "short heavy", "tall heavy"])[z].tolist()
+    for word in ("three words", "distinct", "promises nothing", "JSON"):
+        assert word in prompt
