@@ -23,8 +23,6 @@ from ..optimize.algorithms import SPLIT_KINDS
 from ..optimize.settings import OBJECTIVES
 from ..reading import Reading
 
-NAMES_OF_CLUSTERS = "names of the clusters in the order of their numbers or labels: A,B; or a JSON "
-NAMES_OF_CLUSTERS += "object of names by number; or a .json or .txt file. All outputs show them"
 # Options that name columns of a table, and further options of `table_pipeline`.
 NAMES = ("columns", "drop", "keep", "categorical")
 OF_TABLES = ("missing", "category_weight", "max_levels", "date_parts")
@@ -183,24 +181,28 @@ def add_out(parser, default=None, **settings):
     parser.add_argument("--force", action="store_true", default=False, help=text)
 
 
-def names_of_clusters(options):
-    """Return the value of --names: dict or list of str."""
-    text = options.names
-    if text.lower().endswith((".json", ".txt")):
-        text = Path(text).read_text(encoding="utf-8")
-    found = re.search(r'[\[{].*".*[\]}]', text, re.DOTALL)  # perhaps with words around it
-    if found is None:
-        return [name.strip() for name in re.split("[,\n]", text.strip())]
+def add_names(parser):
+    """Add --names."""
+    text = "names of the clusters: A,B or a JSON object by number, or a .json or .txt file of them"
+    parser.add_argument("--names", type=names_of_clusters, metavar="NAMES", help=text)
+
+
+def names_of_clusters(text):
+    """Return names: a list A,B, or JSON, or a .json or .txt file with either of them."""
     try:
-        return json.loads(found[0])
-    except ValueError as error:
-        raise ValueError(f"--names cannot be read as JSON: {error}") from None
+        if text.lower().endswith((".json", ".txt")):
+            text = Path(text).read_text(encoding="utf-8")
+        found = re.search(r'[\[{].*".*[\]}]', text, re.DOTALL)  # perhaps with words around it
+        names = [name.strip() for name in re.split("[,\n]", text.strip())]
+        return names if found is None else json.loads(found[0])
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(f"no names can be read: {error}") from None
 
 
 def name_clusters(model, options):
     """Give the clusters of a fitted pipeline or estimator the names of the option --names."""
     if "names" in options:
-        model.name_clusters(names_of_clusters(options))
+        model.name_clusters(options.names)
 
 
 def list_of(kind):

@@ -50,7 +50,7 @@ def add_parsers(commands):
     add("--max-rows", type=int, metavar="N", help=text)
     text = "read the numeric columns of a .parquet file, or of a folder of them, in blocks"
     add("--out-of-core", action="store_true", default=False, help=text)
-    add("--names", metavar="NAMES", help=arguments.NAMES_OF_CLUSTERS)
+    arguments.add_names(fit)
     where = "folder to write {} to (default: the name of DATA with _tree)"
     arguments.add_out(fit, metavar="FOLDER", help=where.format(", ".join(folder.OF_FIT)))
 
@@ -86,7 +86,7 @@ def _fit(options):
     n_clusters = given(options, ("n_clusters",)).get("n_clusters", TAOClustering().n_clusters)
     if "names" in options and options.objective != "labels" and n_clusters != "auto":
         numbers = range(n_clusters)  # the names are checked before a long fit
-        checked_names(arguments.names_of_clusters(options), numbers, list(map(str, numbers)))
+        checked_names(options.names, numbers, list(map(str, numbers)))
     parameters = given(options, ("lambda_", "max_parameters", "max_cost_increase"))
     done = f"\nThe labels, model, text, picture and page are in {out}"
     if options.out_of_core:

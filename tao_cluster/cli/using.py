@@ -62,8 +62,8 @@ def add_parsers(commands):
     what.add_argument("--prompt", action="store_true", default=False, help=text)
     arguments.add_out(what, help="text, .md, .html, or cards for a slide as .png, .pdf or .svg")
 
-    names = add("names", "name the clusters of a fit, or print their names", _names, model, drawn)
-    names.add_argument("--names", metavar="NAMES", help=arguments.NAMES_OF_CLUSTERS)
+    text = "name the clusters of a fit, or print their names"
+    arguments.add_names(add("names", text, _names, model, drawn))
 
     text = "compare the rows of two files, such as two months, by a fitted tree"
     both = add("monitor", text, _monitor, model, rows)

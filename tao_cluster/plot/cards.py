@@ -1,14 +1,15 @@
 """Cards: one per cluster, with its size, its sentence and the columns that differ most."""
 
 import re
+from bisect import bisect_right
 from typing import NamedTuple
 
 import numpy as np
 
-from ..columns.names import MARK, Indicator, printable
+from ..columns.names import MARK, Indicator, brief, printable
 from ..export.format import percent_text
 from ..inspection.palette import cluster_color
-from .boxes import SMALLEST, Box, text_width, wrap
+from .boxes import Box, text_width, wrap
 from .style import drawn_with, ink, make_drawable, new_axes
 
 # In inches of a picture with text of _SIZE points, which is magnified as a whole: usual width of a
@@ -18,7 +19,7 @@ _SIDE, _ABOVE = 0.045, 0.03
 _SIZE, _TITLE, _BOLD = 7.5, 10, 1.12  # points; width of bold text beside plain text
 _LARGEST = 2.0  # magnification of cards that fill a slide, relative to its smallest text
 _LOOSE = 0.13  # most space that is added below a bar to fill the height of a card
-_LONGEST = 3.0  # standard deviations
+_LONGEST, _LONGEST_NAME = 3.0, 150  # standard deviations, and characters
 _MOST_LINES = 14  # of a rule
 _BREAKS = " _/"  # a name may be broken behind one of these characters
 _NOTE = (
@@ -95,8 +96,9 @@ class _Card(NamedTuple):
         is_whole = not any(MARK in line for line in [*head, *(row[0] for row in rows)])
         if has_rules:
             rule = segment.rule[:1].upper() + segment.rule[1:]
-            lines = [*_lines("", rule, _SIZE, width, "", _MOST_LINES), ""]
-            rows = [*((line, "", None) for line in lines), *rows]
+            lines = [_cut(line, _SIZE, width) for line in wrap(rule, _SIZE, width, _BREAKS)]
+            lines[_MOST_LINES:] = [MARK] * (len(lines) > _MOST_LINES)
+            rows = [*((line, "", None) for line in [*lines, ""]), *rows]
         return cls(segment, head, size, rows, len(bars), is_whole)
 
     @property
@@ -113,6 +115,7 @@ def _lines(first, last, size, width, right, most):
     line is cut.
     """
     beside = width - (text_width(right, _SIZE) + _SIDE) * bool(right)
+    first, last = brief(first, _LONGEST_NAME), brief(last, _LONGEST_NAME)
     firsts = [first, *_shorter(first, 1)]
     forms = [f"{words} {last}".strip() for words in firsts]
     shortest = forms[-1]
@@ -135,21 +138,16 @@ def _shorter(text, least):
 
 def _cut(line, size, width):
     """Return a line, without its end if it is wider than the width."""
-    cuts = [line, *(line[:n].rstrip() + MARK for n in range(len(line) - 1, 0, -1))]
-    return next((cut for cut in cuts if text_width(cut, size) <= width), MARK)
+    if text_width(line, size) <= width:
+        return line
+    n = bisect_right(range(len(line)), width, key=lambda n: text_width(line[:n] + MARK, size))
+    return line[: max(n - 1, 0)].rstrip() + MARK
 
 
 class _Sheet:
     """Cards in lines, in inches before they are magnified by `scale`.
 
-    Parameters
-    ----------
-    cards, title, target : as for :func:`plot_cards`
-    scale : float
-    is_whole : bool, whether all words must be shown
-    has_rules : bool
-    n_lines : int, largest number of lines of the name of a column
-    n_bars : int, largest number of bars of a card
+    Names have at most `n_lines` lines and, if `is_whole`, all their words.
     """
 
     def __init__(self, cards, title, target, scale, is_whole, has_rules, n_lines, n_bars):
@@ -167,7 +165,7 @@ class _Sheet:
             for part, wide in zip(parts, self.widths, strict=True)
         ]
         inside = self.width - 2 * _GAP
-        if _BOLD * text_width(title, _SIZE) > inside:
+        if "\n" not in title and _BOLD * text_width(title, _SIZE) > inside:
             title = title.replace("; ", ";\n", 1)
         longest = _BOLD * max(text_width(line, 1.0) for line in f"{title} ".split("\n"))
         self.title_size = min(_TITLE, max(_SIZE, inside / longest))
@@ -193,8 +191,7 @@ class _Sheet:
         ax.figure.caption = _NOTE
         ax.set(xlim=(0, self.width), ylim=(0, height))
         ax.set_axis_off()
-        smallest = SMALLEST if self.target.width is None else _SIZE
-        page = Box(_GAP, height, self.width - 2 * _GAP, height, scale, smallest)
+        page = Box(_GAP, height, self.width - 2 * _GAP, height, scale, _SIZE)
         for i, line in enumerate(self.title):
             place = page.part(_GAP / 2 + i * self.line, self.line)
             place.write(ax, line, self.title_size, x=page.left, ha="left", fontweight="bold")

@@ -160,17 +160,15 @@ def test_names_come_without_a_new_fit(job, capsys):
         ('["A", "B", 3]', "must be strings that are not empty, got 3"),
         ("A,B", "2 names for 3 clusters"),
         ('{"7": "A"}', "no cluster '7' to be named; the clusters are 0, 1, 2"),
-        ('{"0": "A",}', "--names cannot be read as JSON"),
-        ("nowhere.json", "nowhere.json"),
+        ('{"0": "A",}', "argument --names: no names can be read: Expecting"),
+        ("nowhere.json", "no names can be read: [Errno 2]"),
     ],
 )
 def test_wrong_names_change_no_file(job, capsys, names, message):
     del job
     before = {path.name: path.read_bytes() for path in Path("may_tree").iterdir()}
     assert main(["names", "may_tree", "--names", names]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+    assert message in capsys.readouterr().err.splitlines()[-1]
     assert {path.name: path.read_bytes() for path in Path("may_tree").iterdir()} == before
 
 
