@@ -37,7 +37,7 @@ NAMES = (
 
 
 def segments(k):
-    """A description of k German segments of 600 customers, and its pipeline."""
+    """A description of k German segments of 600 customers."""
     rng = np.random.default_rng(k)
     z = np.arange(600) % k
     values = rng.normal(size=(k, len(NUMBERS)))[z] * 4 + rng.normal(size=(600, len(NUMBERS)))
@@ -46,7 +46,7 @@ def segments(k):
     table["Berufsgruppe (Selbstauskunft bei Registrierung)"] = np.array(JOBS)[job]
     fast = {"split": "axis", "max_leaves": k, "algorithm": DirectForm(n_init=1)}
     pipeline = table_pipeline(table, k, random_state=0, **fast).fit(table)
-    return describe(pipeline.name_clusters(list(NAMES[:k])), table, rows="Kunden"), pipeline
+    return describe(pipeline.name_clusters(list(NAMES[:k])), table, rows="Kunden")
 
 
 def check(figure, found, n_bars, longest):
@@ -97,19 +97,23 @@ def test_nine_cards_of_short_names():
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 9, 12])
 def test_cards_of_long_names(k):
-    found, _ = segments(k)
+    found = segments(k)
     check(found.plot(style="slide"), found, 2 if k <= 9 else 1, 34)
 
 
-@pytest.mark.slow
 def test_the_title_says_how_many_rows_keep_their_free_cluster():
-    found, pipeline = segments(5)
-    last = pipeline[-1]
-    share = f"{100 * np.mean(last.labels_ == last.free_labels_):.0f} %"
-    rest = f"the tree keeps {share} of them where k-means has them"
-    assert found.title == f"5 segments of 600 Kunden; {rest}"
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(160, 2)), rng.normal([9, 9], 0.3, size=(200, 2))])
+    model, weight = IMM(3, random_state=0).fit(X), np.arange(1.0, 361.0)
+    stays = model.labels_ == model.free_labels_
+    assert 0.5 < stays.mean() < 0.95
+    for weights in (None, weight):
+        found = describe(model, X, rows="Kunden", sample_weight=weights)
+        share = f"{100 * np.average(stays, weights=weights):.0f} %"
+        rest = f"the tree keeps {share} of them where k-means has them"
+        assert found.title == f"3 segments of 360 Kunden; {rest}"
     shown = [text.get_text() for text in found.plot(style="slide").axes[0].texts]
-    assert found.title in shown
+    assert found.title in " ".join(shown)
 
 
 def test_a_segment_like_all_rows_has_two_bars():
