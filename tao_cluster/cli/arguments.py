@@ -4,6 +4,7 @@ Options that are not given are not in the namespace of argparse. The defaults ar
 the functions and estimators that take them.
 """
 
+import json
 import re
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
@@ -178,6 +179,24 @@ def add_out(parser, default=None, **settings):
     parser.add_argument("--out", type=place, default=default, **settings)
     text = "overwrite existing files"
     parser.add_argument("--force", action="store_true", default=False, help=text)
+
+
+def add_names(parser):
+    """Add --names."""
+    text = "names of the clusters: A,B or a JSON object by number, or a .json or .txt file of them"
+    parser.add_argument("--names", type=names_of_clusters, metavar="NAMES", help=text)
+
+
+def names_of_clusters(text):
+    """Return names: a list A,B, or JSON, or a .json or .txt file with either of them."""
+    try:
+        if text.lower().endswith((".json", ".txt")):
+            text = Path(text).read_text(encoding="utf-8")
+        found = re.search(r'[\[{].*".*[\]}]', text, re.DOTALL)  # perhaps with words around it
+        names = [name.strip() for name in re.split("[,\n]", text.strip())]
+        return names if found is None else json.loads(found[0])
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(f"no names can be read: {error}") from None
 
 
 def name_clusters(model, options):

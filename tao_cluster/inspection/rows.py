@@ -481,7 +481,7 @@ class Values:
                 codes, kinds = pd.factorize(cells)
                 order = cells.value_counts().index[:_MOST_LEVELS]
                 marks += [
-                    (Feature(name, str(Indicator(name, kind)), True, True), codes == i)
+                    (Feature(name, Indicator(name, kind), True, True), codes == i)
                     for i, kind in enumerate(kinds)
                     if kind in order
                 ]
@@ -491,7 +491,7 @@ class Values:
                 features.append(Feature(name, label, is_binary, reader=reader))
                 numbers.append(cells.to_numpy(np.float64))
             is_missing = cells.isna().to_numpy()
-            marks.append((Feature(name, str(Indicator(name, None)), True, True), is_missing))
+            marks.append((Feature(name, Indicator(name, None), True, True), is_missing))
         block = np.column_stack(numbers) if numbers else np.empty((len(table), 0))
         return cls._with_marks(features, block, marks)
 
