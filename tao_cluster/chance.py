@@ -1,8 +1,8 @@
 """Differences between two months that chance does not explain: of costs, sizes, columns, groups.
 
-Two facts make the tests exact for any distribution. If nothing has changed, new rows and old rows
-that were held out are exchangeable, whatever was fitted to the other old rows. And if a division of
-the rows of both months does not look at the month, its numbers of new rows are hypergeometric.
+If nothing has changed, new rows and old rows that were held out are exchangeable, whatever was
+fitted to the other old rows. And if a division of the rows of both months does not look at the
+month, its numbers of new rows are hypergeometric. So the tests are exact for any distribution.
 """
 
 import warnings
@@ -43,7 +43,9 @@ def stability_index(then, now):
     p, q = (counts + 0.5) / n
     index = float(((q - p) * np.log(q / p)).sum())
     chance = chi2.sf(index / (1 / n).sum(), max(1, len(p) - 1))
-    return index, max(chance, chi2_contingency(counts, correction=False).pvalue)
+    if chance < CHANCE:
+        chance = max(chance, chi2_contingency(counts, correction=False).pvalue)
+    return index, chance
 
 
 def unknown_levels(then, now):
@@ -51,10 +53,6 @@ def unknown_levels(then, now):
 
     A level of c rows is unknown if none of them is old. In random divisions into months, these
     events are negatively associated, so that the bound of Chernoff holds for their rows.
-
-    Parameters
-    ----------
-    then, now : int arrays, the numbers of rows of each level
     """
     size, n_now, unknown = then + now, now.sum(), now[then == 0].sum()
     if unknown == 0:
@@ -67,7 +65,7 @@ def unknown_levels(then, now):
 
 
 def chance_of_counts(then, now):
-    """Return the two-sided hypergeometric probability of the numbers of rows of each segment."""
+    """Return the two-sided probability of the old and new numbers of rows of each segment."""
     exact = hypergeom(then.sum() + now.sum(), then + now, now.sum())
     return 2 * np.minimum(exact.sf(now - 1), exact.cdf(now))
 
@@ -75,17 +73,12 @@ def chance_of_counts(then, now):
 def pooled(space, *months):
     """Return the rows of both months as points, in an order that depends only on their values.
 
-    Points are rows in the clustering space or, for given labels, X in standard deviations. Those
-    that are sparse or have more than 50 columns are projected on 50 directions.
-
-    Parameters
-    ----------
-    space : ClusteringSpace
-    *months : pairs of X and its rows in this space, as the model checks them
+    Each of the two months is a pair: X as the model checks it, and its rows in the clustering
+    space. The rows are the points, unless labels are explained: then X in standard deviations.
 
     Returns
     -------
-    points : float64 array of shape (n, m)
+    points : float64 array of shape (n, m), the old rows first; m is at most 50
     y : int array of shape (n,), the labels that the model explains, -1 for none; or None
     orders : int arrays, the position in its month of each old and of each new row
     """
@@ -108,19 +101,11 @@ def pooled(space, *months):
 @one_thread()
 @np.errstate(over="ignore", under="ignore")
 def growth_of_costs(points, y, n_old, k, n_leaves):
-    """Return which costs of the new rows are larger, beyond chance, than those of old rows.
+    """Return in words which costs of new rows are larger, beyond chance, than those of old rows.
 
-    A stand-in for the model, k-means and a tree by CART, is fitted to half of the old rows, whose
-    other half is compared with the new rows. Both halves take turns, and both must agree.
-
-    Parameters
-    ----------
-    points, y : as :func:`pooled` returns them, with the `n_old` old rows first
-    k, n_leaves : int, clusters and leaves of the model
-
-    Returns
-    -------
-    list of str
+    A stand-in for the model, k-means and a tree by CART with as many clusters and leaves, is fitted
+    to half of the `n_old` old rows, whose other half is compared with the new rows. Both halves
+    take turns, and both must agree.
     """
     rng, keys, found = np.random.default_rng(0), row_keys(points), []
     order = rng.permutation(n_old)
@@ -143,17 +128,13 @@ def growth_of_costs(points, y, n_old, k, n_leaves):
         found.append((sizes, *tests, bad.cdf(rank - 1)))
     sizes, costs, gaps, bad = zip(*found, strict=True)
     sizes = 100 * np.mean(sizes, axis=0)
-    (cost, gap, fit), least = np.diff(sizes)[:, 0], LEAST["share"]
+    (cost, gap, fit), reasons = np.diff(sizes)[:, 0], []
+    least, text = LEAST["share"], "{:.1f} % more rows have another label"
     if y is None:
-        cost, least = min(100 * cost / max(sizes[0, 0], _TINY), 1e5), LEAST["cost"]
-    what = (
-        "the cost per row grew by {:.0f} %"
-        if y is None
-        else "{:.1f} % more rows have another label"
-    )
-    reasons = []
+        cost = min(100 * cost / max(sizes[0, 0], _TINY), 1e5)
+        least, text = LEAST["cost"], "the cost per row grew by {:.0f} %"
     if cost >= least and all(_chance_of_growth(*each, rng) < CHANCE for each in costs):
-        reasons.append(what.format(cost))
+        reasons.append(text.format(cost))
     if gap >= LEAST["gap"] and all(_chance_of_growth(*each, rng) < CHANCE for each in gaps):
         reasons.append(f"the cost over the free clustering grew by {gap:.0f} points")
     if fit >= LEAST["fit"] and max(bad) < CHANCE:
@@ -201,11 +182,7 @@ def new_groups(points, n_old):
 
     K-means divides the rows of both months into cells, which Ward's method joins step by step. The
     groups are the largest cells where new rows have four times the share of old rows, beyond
-    chance.
-
-    Parameters
-    ----------
-    points : float64 array of shape (n, m), with the `n_old` old rows first
+    chance. The first `n_old` of the points are old rows.
     """
     n_new = len(points) - n_old
     old = np.random.default_rng(0).permutation(n_old)[: _TIMES * n_new]  # or new rows are rare

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from pandas.api.types import is_numeric_dtype
+from scipy.stats import norm
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -41,8 +42,8 @@ __all__ = ["Monitor", "monitor"]
 _DECILES = np.arange(1, 10) / 10
 _RARE = 0.02  # levels with a smaller share of the rows of both months are one bin together
 # Columns are mentioned from a difference of so many standard deviations on: a new group from the
-# rest of its segment, a segment from itself, where so many standard errors are needed, too.
-_DIFFERS, _MOVED, _ERRORS = 0.5, 0.1, 3.0
+# rest of its segment, a segment from itself, if this is not chance in one of the columns.
+_DIFFERS, _MOVED, _CHANCE = 0.5, 0.1, 0.01
 _FORMAT, _N_SHOWN = {"float_format": "{:.3g}".format, "na_rep": "-"}, 10
 _OF_COLUMNS = ("psi", "status", "tested", "gaps_then", "gaps_now", "unknown_share", "unknown")
 _OF_TESTS = ("test", "psi", "rows_then", "rows_now", "left_then", "left_now")
@@ -276,10 +277,8 @@ def _month(model, view, X, arrays):
     labels[assigned] = last.tree_.leaf_label[leaves]
     if len(complete):
         rows = last._new_rows(encoded, arrays.get("y"), None, arrays.get("embedding"))[:2]
-        objective, centers = (
-            last._space.objective,
-            last._space.scaled_centers(last.cluster_centers_),
-        )
+        objective = last._space.objective
+        centers = last._space.scaled_centers(last.cluster_centers_)
         costs = objective.distances(objective.prepare(rows[1]), centers)
         costs = costs[np.arange(len(complete)), labels[complete]]
         increase = last.cost_increase(encoded, **arrays)
@@ -296,14 +295,21 @@ def _segments(labels, clusters, months, groups, values):
     shares = [size / size.sum() for size in rows]
     known = [each[month.complete] for each, month in zip(labels, months, strict=True)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = _ERRORS * np.sqrt(1 / rows[0] + 1 / rows[1])
+        error = np.sqrt(1 / rows[0] + 1 / rows[1]) * norm.isf(_CHANCE / (1 + len(values.features)))
         costs = [
             np.bincount(each, month.costs, n) / np.bincount(each, minlength=n)
             for each, month in zip(known, months, strict=True)
         ]
     medians, moved = values.medians(np.append(labels[0], labels[1] + n), 2 * n), []
+    above = np.ones((n, 0))  # how many more rows now are above than below the median then
+    if not sp.issparse(values.numbers):
+        now = values.numbers[len(labels[0]) :]
+        above = np.sign(now - medians.mean[labels[1], : now.shape[1]])
+        above = pd.DataFrame(above).groupby(labels[1]).mean().reindex(range(n)).to_numpy()
     for j in range(n):
-        found = _differences(medians, n + j, j, max(_MOVED, error[j]))[:2]
+        off = medians.deviations(n + j, j)
+        off[: above.shape[1]] *= np.abs(above[j]) >= error[j]
+        found = _differences(medians, n + j, j, off, max(_MOVED, error[j]))[:2]
         moved.append("; ".join(f"{column} {then} -> {now}" for column, now, then in found))
     names = [f"{what}_{when}" for what in ("rows", "share", "cost") for when in ("then", "now")]
     table = pd.DataFrame(dict(zip(names, [*rows, *shares, *costs], strict=True)), index=clusters)
@@ -314,22 +320,24 @@ def _segments(labels, clusters, months, groups, values):
 
 def _sentences(labels, clusters, groups, values):
     """Return :attr:`Monitor.sentences`."""
-    place, n, found = np.concatenate(labels), len(clusters), []
+    place, n, sentences = np.concatenate(labels), len(clusters), []
     for g, group in enumerate(groups):
         place[len(labels[0]) + group] = n + g
     medians = values.medians(place, n + len(groups)) if groups else None
     for g, group in enumerate(groups):
         own = np.bincount(labels[1][group]).argmax()
         rest = own if (place == own).any() else None
-        texts = [f"{c} {a} against {b}" for c, a, b in _differences(medians, n + g, rest, _DIFFERS)]
-        texts = f": {', '.join(texts)}{' overall' * (rest is None)}" if texts else ""
-        found.append(f"{len(group)} rows of {clusters[own]} are new{texts}")
-    return found
+        off = medians.deviations(n + g, rest)
+        found = _differences(medians, n + g, rest, off, _DIFFERS)
+        texts = ", ".join(f"{column} {here} against {there}" for column, here, there in found)
+        texts = f": {texts}{' overall' * (rest is None)}" * (len(found) > 0)
+        sentences.append(f"{len(group)} rows of {clusters[own]} are new{texts}")
+    return sentences
 
 
-def _differences(medians, a, b, least):
+def _differences(medians, a, b, off, least):
     """Return (column, text in group a, text in group b) of the columns that differ most: list."""
-    off, other = medians.deviations(a, b), medians.overall if b is None else medians.mean[b]
+    other = medians.overall if b is None else medians.mean[b]
     return [
         (medians.features[j].phrase, medians.text(j, medians.mean[a, j]), medians.text(j, other[j]))
         for j in medians.largest(off, 3)
@@ -369,13 +377,20 @@ def _values_and_columns(last, view, names, tables):
     if all(isinstance(dtype, pd.SparseDtype) for dtype in both.dtypes):  # it is not made dense
         values = Values.from_rows(None, None, both.sparse.to_coo().tocsr(), list(both))
     else:
-        values = Values.from_table(both, {name: readers[name] for name in own})
+        kept = {name: readers[name] for name in own if not _is_date(both[name], readers[name])}
+        values = Values.from_table(both, kept)
     lines = {
         name: _compared([frame[name] for frame in frames], readers[name], name in tested, len(own))
         for name in own
     }
     table = pd.DataFrame.from_dict(lines, orient="index", columns=_OF_COLUMNS)
     return values, table.sort_values("psi", ascending=False, kind="stable")
+
+
+def _is_date(cells, reader):
+    """Return whether a column has dates, which always differ in another month."""
+    is_read = isinstance(reader, Date) and not (reader.part or reader.is_time)
+    return is_read or cells.dtype.kind == "M"
 
 
 def _compared(pair, reader, is_tested, n_columns):
@@ -395,7 +410,7 @@ def _compared(pair, reader, is_tested, n_columns):
     found = (index, chance, LEAST["psi"]), (*excess, LEAST["unknown"])
     moved = any(size >= least and p < CHANCE / n_columns for size, p, least in found)
     status = "moved" if moved else "stable"
-    if isinstance(reader, Date) and not (reader.part or reader.is_time):
+    if _is_date(pair[0], reader):
         index, status = np.nan, "not compared"
     gaps = [n / len(cells) for n, cells in zip(gaps, pair, strict=True)]
     return index, status, is_tested, *gaps, share, listed(unknown, quote=False)
@@ -482,23 +497,19 @@ def _reasons(columns, new, costs, segments):
     chance = chance_of_counts(segments["rows_then"].to_numpy(), segments["rows_now"].to_numpy())
     is_large = (segments["change"].abs() >= LEAST["share"]) & (chance < CHANCE / len(segments))
     shares = (100 * segments.loc[is_large, ["share_then", "share_now"]]).itertuples()
-    changed = [
-        f"{name} has {now:.1f} % of the rows, {then:.1f} % then" for name, then, now in shares
-    ]
-    return [*moved, *new, *costs, *changed]  # a column that moves makes new groups
+    texts = [f"{name} has {now:.1f} % of the rows, {then:.1f} % then" for name, then, now in shares]
+    return [*moved, *new, *costs, *texts]  # a column that moves makes new groups
 
 
 def _verdict(reasons, segments, transitions, n_groups):
     """Return the verdict in one sentence."""
     if reasons:
-        more = [f"{len(reasons) - 2} more reasons"] if len(reasons) > 2 else []
-        return f"Refit: {'; '.join([*reasons[:2], *more])}."
+        more = f"; and {len(reasons) - 2} more" * (len(reasons) > 2)
+        return f"Refit: {'; '.join(reasons[:2])}{more}."
     change = segments["change"].abs().max()
     change = f"The share of a segment changed by at most {change:.1f} points"
     if transitions is not None:
         both = transitions.to_numpy()[:-1, :-1]
         change = f"{100 * (1 - np.trace(both) / max(1, both.sum())):.1f} % changed segment"
-    small = (
-        f"; new groups of less than {LEAST['new']} % of the rows: {n_groups}" if n_groups else ""
-    )
+    small = f"; small groups of new rows: {n_groups}" * (n_groups > 0)
     return f"{change}; the segments still hold{small}."

@@ -557,7 +557,7 @@ class Values:
         if sp.issparse(table):
             return found
         low, middle, high = pd.DataFrame(table).quantile([0.1, 0.5, 0.9]).to_numpy()
-        is_share = np.array([feature.is_share for feature in self.features])
+        is_share = np.array([feature.is_share for feature in self.features], bool)
         robust = np.flatnonzero((high > low) & ~is_share[: len(low)])
         medians = pd.DataFrame(table[:, robust]).groupby(groups).median()
         found.mean[:, robust] = medians.reindex(np.arange(n_groups))
