@@ -325,13 +325,15 @@ def _sentences(labels, clusters, groups, values):
         place[len(labels[0]) + group] = n + g
     medians = values.medians(place, n + len(groups)) if groups else None
     for g, group in enumerate(groups):
-        own = np.bincount(labels[1][group]).argmax()
-        rest = own if (place == own).any() else None
+        size = np.bincount(labels[1][group])
+        own, is_mixed = size.argmax(), size.max() < len(group) / 2
+        rest = None if is_mixed or not (place == own).any() else own
+        name = "several segments" if is_mixed else clusters[own]
         off = medians.deviations(n + g, rest)
         found = _differences(medians, n + g, rest, off, _DIFFERS)
         texts = ", ".join(f"{column} {here} against {there}" for column, here, there in found)
         texts = f": {texts}{' overall' * (rest is None)}" * (len(found) > 0)
-        sentences.append(f"{len(group)} rows of {clusters[own]} are new{texts}")
+        sentences.append(f"{len(group)} rows of {name} are new{texts}")
     return sentences
 
 
