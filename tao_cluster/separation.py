@@ -27,6 +27,7 @@ from .reference import nearest_center, to_fit
 from .tree.split_statistics import GAP, density_ratio
 
 MOST_ROWS = 20_000  # rows of a sample, in which the numbers of clusters are compared
+_MOST_TRIMMED = 5000  # rows of a trimmed clustering, whose starts take ten times as long
 HALVINGS, MAJORITY = 10, 0.5  # groups are apart if there are gaps in this share of the halvings
 FOUND_AGAIN = 0.7  # least mean Jaccard index of a segment and its match (Hennig 2007: "stable")
 _MOST_CLUSTERS = 12  # tried by default
@@ -76,6 +77,8 @@ def suggest(X, estimator, n_clusters=None, *, embedding=None, trees=True, max_ro
     if n_clusters is None:
         n_clusters = range(2, min(n_rows, _MOST_CLUSTERS) + 1)
     rng = check_random_state(estimator.random_state)
+    if getattr(estimator._method().objective, "trims", False):
+        max_rows = min(max_rows, _MOST_TRIMMED)
     order = rng.permutation(content_order(X, embedding))[:max_rows]
     given = [_some(rows, order) for rows in (X, embedding)]
     orders = [rng.permutation(len(order)) for _ in range(HALVINGS)]
