@@ -300,12 +300,13 @@ def _segments(labels, clusters, months, groups, values):
             np.bincount(each, month.costs, n) / np.bincount(each, minlength=n)
             for each, month in zip(known, months, strict=True)
         ]
-    medians, moved = values.medians(np.append(labels[0], labels[1] + n), 2 * n), []
-    above = np.ones((n, 0))  # how many more rows now are above than below the median then
+    groups_of_months, moved = np.append(labels[0], labels[1] + n), []
+    medians = values.medians(groups_of_months, 2 * n)
+    above = np.ones((n, 0))  # how many more rows than then are above the median then, not below
     if not sp.issparse(values.numbers):
-        now = values.numbers[len(labels[0]) :]
-        above = np.sign(now - medians.mean[labels[1], : now.shape[1]])
-        above = pd.DataFrame(above).groupby(labels[1]).mean().reindex(range(n)).to_numpy()
+        then = medians.mean[np.concatenate(labels), : values.numbers.shape[1]]
+        above = pd.DataFrame(np.sign(values.numbers - then)).groupby(groups_of_months).mean()
+        above = above.reindex(range(2 * n)).diff(n)[n:].to_numpy()
     for j in range(n):
         off = medians.deviations(n + j, j)
         off[: above.shape[1]] *= np.abs(above[j]) >= error[j]
