@@ -1,24 +1,28 @@
-"""How many clusters: criteria on generated data, 20 sets with clusters and 10 without.
+"""How many clusters: criteria on generated and real tables.
 
     python -m benchmarks.n_clusters
-    python -m benchmarks.n_clusters --draws 5 6 --verbose
+    python -m benchmarks.n_clusters --draw 5 --verbose
 
-A set with clusters has 2 to 10 of them, 2 to 50 columns and 300 to 2000 rows. The nearest centres
-are 4 to 6.5 standard deviations apart. The clusters are spherical, or they have unequal sizes,
-unequal spreads, correlated columns or heavy tails (Student's t with 5 degrees of freedom). The sets
-without clusters are uniform, one Gaussian, one Gaussian with correlated columns, Student's t with 3
-degrees of freedom, a table of columns with different distributions, and a ring.
+Each table is standardised, and each criterion chooses from 2 to 12 clusters of k-means, or 1 if it
+can. Printed is for how many tables
 
-Each criterion chooses from 2 to 12 clusters of k-means, or 1 if it can. Printed is for how many of
-the sets with clusters it finds their number, and for how many of the others it finds 1.
+- with groups (20) it finds their number. There are 2 to 10 groups, 2 to 50 columns and 300 to 2000
+  rows. The nearest centres are 4 to 6.5 standard deviations apart. Groups are spherical, or they
+  have unequal sizes, unequal spreads, correlated columns or heavy tails;
+- without groups (10) it finds 1: uniform, Gaussian, correlated or with heavy tails, columns of
+  different distributions, a ring;
+- with groups (10 others) it finds the same number beside one or two independent categories;
+- of packages of R (20, at most 1000 rows) it finds 2 or more, and the same with each of five seeds.
 """
 
 import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 from sklearn.metrics import silhouette_score
 
+from benchmarks.datasets import R_TABLES, load
 from benchmarks.evidence.pages.words import markdown
 from benchmarks.shared import free_clustering, parser
 from tao_cluster import choose_n_clusters
@@ -26,9 +30,9 @@ from tao_cluster import choose_n_clusters
 NUMBERS = range(2, 13)
 WITH = ("spherical", "unequal sizes", "unequal spreads", "correlated", "heavy tails")
 WITHOUT = ("uniform", "Gaussian", "correlated", "heavy tails") * 2 + ("mixed", "ring")
-N_WITH = 20
-_N_REFERENCES = 10  # uniform data sets of the gap statistic
-_LEAST_SILHOUETTE = 0.25
+N_WITH, N_BESIDE, N_SEEDS = 20, 10, 5
+_N_REFERENCES = 5  # uniform tables of the gap statistic, and halvings of the prediction strength
+_LEAST_SILHOUETTE, _LEAST_STRENGTH = 0.25, 0.8
 
 
 def clustered(kind, rng, most_rows=2000, most_clusters=10):
@@ -84,32 +88,29 @@ def without(kind, rng, most_rows=2000):
     return normal
 
 
-def draw(seed):
-    """Yield (kind, rows, number of clusters) of all sets of a draw."""
-    for i in range(N_WITH + len(WITHOUT)):
-        rng = np.random.default_rng([seed, i])
-        if i < N_WITH:
-            kind = WITH[i % len(WITH)]
-            yield f"clusters, {kind}", *clustered(kind, rng)
-        else:
-            yield WITHOUT[i - N_WITH], without(WITHOUT[i - N_WITH], rng), 1
+def beside_categories(X, n, rng):
+    """Return standardised rows beside n independent categories, as `table_pipeline` has them."""
+    dummies = []
+    for _ in range(n):
+        levels = rng.integers(2, 5)
+        drawn = rng.choice(levels, len(X), p=rng.dirichlet(np.full(levels, 8.0)))
+        dummies.append(np.eye(levels)[drawn] / np.sqrt(2))
+    return np.hstack([X, *dummies])
 
 
 def chosen(X, seed):
     """Return the number of clusters that each criterion chooses: dict."""
     fits = [free_clustering(X, k, seed) for k in (1, *NUMBERS)]
-    costs = np.array([fit.inertia_ for fit in fits])
     silhouettes = [silhouette_score(X, fit.labels_) for fit in fits[1:]]
-    best = int(NUMBERS[np.argmax(silhouettes)])
     ours = choose_n_clusters(X, NUMBERS, trees=False, random_state=seed)
     return {
-        "density between clusters (`choose_n_clusters`)": ours.n_clusters,
-        "silhouette": best,
+        "groups that are apart (`n_apart`)": ours.n_apart,
+        "the same, else segments that are found again (`n_clusters`)": ours.n_clusters,
         f"silhouette, 1 below {_LEAST_SILHOUETTE}": (
-            best if max(silhouettes) >= _LEAST_SILHOUETTE else 1
+            NUMBERS[int(np.argmax(silhouettes))] if max(silhouettes) >= _LEAST_SILHOUETTE else 1
         ),
-        "gap statistic": _gap(X, costs, seed),
-        "elbow": _elbow(costs),
+        "gap statistic": _gap(X, np.array([fit.inertia_ for fit in fits]), seed),
+        f"prediction strength, at least {_LEAST_STRENGTH}": _by_strength(X, seed),
     }
 
 
@@ -129,39 +130,70 @@ def _gap(X, costs, seed):
     return int(enough[0]) + 1 if len(enough) else len(gap)
 
 
-def _elbow(costs):
-    """Return the number whose cost is farthest below the line from the first to the last one."""
-    line = np.linspace(costs[0], costs[-1], len(costs))
-    return int(np.argmax(line - costs)) + 1
+def _by_strength(X, seed):
+    """Tibshirani and Walther (2005): the largest k whose mean strength is at least 0.8."""
+    rng, strong = np.random.default_rng(seed), [1]
+    halves = [np.array_split(rng.permutation(len(X)), 2) for _ in range(_N_REFERENCES)]
+    for k in NUMBERS:
+        strengths = []
+        for a, b in halves:
+            fit, own = (free_clustering(X[half], k, seed) for half in (a, b))
+            joint = pd.crosstab(own.labels_, fit.predict(X[b])).to_numpy()
+            n = joint.sum(axis=1)
+            strengths.append(((joint * (joint - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1)).min())
+        strong += [k] if np.mean(strengths) >= _LEAST_STRENGTH else []
+    return max(strong)
+
+
+def study(seed, tell):
+    """Yield (criterion, column, whether it is right), one for each table and criterion."""
+    for i in range(N_WITH):
+        X, k = clustered(WITH[i % len(WITH)], np.random.default_rng([seed, i]))
+        for name, number in tell(WITH[i % len(WITH)], k, chosen(_scaled(X), seed)):
+            yield name, f"right, of {N_WITH}", number == k
+    for i, kind in enumerate(WITHOUT):
+        X = _scaled(without(kind, np.random.default_rng([seed, N_WITH + i])))
+        for name, number in tell(kind, 1, chosen(X, seed)):
+            yield name, f"1 without groups, of {len(WITHOUT)}", number == 1
+    for i in range(N_BESIDE):
+        rng = np.random.default_rng([seed, 100 + i])
+        X, k = clustered(WITH[i % len(WITH)], rng)
+        X = _scaled(X)
+        alone = chosen(X, seed)
+        both = chosen(beside_categories(X, 1 + i % 2, rng), seed)
+        for name, number in tell("beside categories", alone, both):
+            yield name, f"same beside categories, of {N_BESIDE}", number == alone[name]
+    for table in R_TABLES:
+        X = load(f"{table}:1000")[0]
+        found = [chosen(X, s) for s in range(seed, seed + N_SEEDS)]
+        for name, number in tell(table, found, found[0]):
+            yield name, f"2 or more in real tables, of {len(R_TABLES)}", number > 1
+            is_same = len({each[name] for each in found}) == 1
+            yield name, f"same with {N_SEEDS} seeds, of {len(R_TABLES)}", is_same
+
+
+def _scaled(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
 def main(arguments=None):
     """Print the table."""
     command = parser(__doc__)
-    command.add_argument("--draws", type=int, nargs="+", default=[11, 12], help="seeds")
-    command.add_argument("--verbose", action="store_true", help="print each set")
+    command.add_argument("--draw", type=int, default=31, help="seed")
+    command.add_argument("--verbose", action="store_true", help="print each table")
     options = command.parse_args(arguments)
-    counts = {}
     warnings.simplefilter("ignore")
-    for place, seed in enumerate(options.draws):
-        for kind, X, k in draw(seed):
-            found = chosen(X, seed)
-            if options.verbose:
-                shape = f"{len(X)} x {X.shape[1]}"
-                print(f"{seed} {kind}, {shape}, k={k}: {[*found.values()]}", file=sys.stderr)
-            for name, number in found.items():
-                hits = counts.setdefault(name, np.zeros((len(options.draws), 2), int))
-                hits[place, int(k == 1)] += number == k
-    lines = [
-        {"criterion": name}
-        | {
-            f"{what}, draw {seed}": str(hits[place, column])
-            for place, seed in enumerate(options.draws)
-            for column, what in enumerate((f"right k of {N_WITH}", f"1 of {len(WITHOUT)}"))
-        }
-        for name, hits in counts.items()
-    ]
-    print(markdown(lines))
+
+    def tell(kind, k, found):
+        if options.verbose:
+            print(kind, k, [*found.values()], file=sys.stderr)
+        return found.items()
+
+    lines = {}
+    for name, column, is_right in study(options.draw, tell):
+        line = lines.setdefault(name, {"criterion": name})
+        line[column] = line.get(column, 0) + int(is_right)
+    print(markdown([{key: str(value) for key, value in line.items()} for line in lines.values()]))
 
 
 if __name__ == "__main__":

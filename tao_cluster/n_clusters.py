@@ -26,34 +26,29 @@ class NClusters(Suggestion):
         The largest number of segments that are found again in other rows; 1 if there are none.
     reason : str
     table : pandas.DataFrame
-        One row per number of clusters k. The rows are divided into random halves ten times. Each
-        half is clustered without a tree, and compared with the other half.
+        One row per number of clusters k; see :func:`choose_n_clusters` for the halves.
 
         ===================  =====================================================================
         Column               Meaning
         ===================  =====================================================================
-        density              how dense rows are between two clusters of the other half, relative to
-                             the lower of the peaks on both sides: the largest value of all pairs
-                             (of those up to the first above 0.9), averaged over the halves
-        gaps                 share of the halvings in which this value is at most 0.5
-        stability            least value of `stability`, which is below
+        density              largest density between two clusters, relative to their lower peak
+        gaps                 share of the halvings in which the density is at most 0.5
+        stability            least Jaccard index of a cluster
         few_valued           largest share of columns with at most ten values in the squared
-                             distance of two centres; NaN if there are no other columns
+                             distance of two centres; NaN if there are no others
         silhouette           mean silhouette, for comparison
         free_cost            cost per row of the clustering of all rows without a tree
         smallest             number of rows in its smallest cluster
-        cost_increase        cost of a tree in percent above that of the free clustering (one half)
-        cost_increase_new    the same on the other half
+        cost_increase        cost of a tree in percent above that without a tree, in one half
+        cost_increase_new    the same in the other half
         parameters           number of weights, thresholds and leaves of the tree
         density_tree         largest value of `split_densities_` of the tree
         ===================  =====================================================================
 
-        A number that can be neither of the two is not measured in all halvings. Values are NaN if
-        a half has fewer than k different rows. With ``trees=False``, the last four columns are
-        absent.
+        A number that can no longer hold is not measured in all halvings. Values are NaN if a half
+        has fewer than k different rows. With ``trees=False``, the last four columns are absent.
     stability : pandas.DataFrame
-        The Jaccard index of each cluster and its match in the clusterings of halves, on the rows
-        of the other half, averaged over the halves. One row per number of clusters.
+        The mean Jaccard index of each cluster, one row per number of clusters.
     """
 
     def plot(self, *, title=None, **options):
@@ -99,15 +94,17 @@ def choose_n_clusters(
     The rows are divided into random halves ten times, and each half is clustered without a tree (by
     k-means for the default objective). Two clusters are apart if rows of the other half are at most
     half as dense between them as at the lower of the peaks on both sides, on the line between their
-    centres. Columns with at most ten values, such as categories, are left out of this line.
-    `n_apart` is the largest number for which all clusters are apart in at least half of the
-    halvings. A segment is found again if the clusters of the halves put the same rows together: the
-    mean Jaccard index of the segment and its match is at least 0.7 (clusterwise stability [1]_).
-    `n_segments` is the largest number for which all segments are found again, and at most half of
-    the squared distance of two centres is in columns with at most ten values, unless there are no
-    others. `n_clusters` is `n_apart` or, if no groups are apart, `n_segments`; if this is also 1,
-    the data suggest no number. A cluster with fewer than five rows in a half is neither apart nor
-    found again. With fewer than 35 rows per cluster, the suggestion is often wrong by one.
+    centres, without columns of at most ten values, such as categories. `n_apart` is the largest
+    number for which all clusters are apart in at least half of the halvings.
+
+    A segment is found again if the clusters of the halves put the same rows together: its mean
+    Jaccard index with its match is at least 0.7 (clusterwise stability [1]_). `n_segments` is the
+    largest number for which all segments are found again, and columns of at most ten values make
+    at most half of any squared distance of centres (unless there are no others).
+
+    `n_clusters` is `n_apart` or, if it is 1, `n_segments`. A cluster with fewer than five rows in a
+    half is neither apart nor found again. With fewer than 35 rows per cluster, the suggestion is
+    often wrong by one.
 
     Parameters
     ----------

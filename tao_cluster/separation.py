@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.cluster import KMeans as _SklearnKMeans
 from sklearn.cluster import kmeans_plusplus
@@ -80,19 +81,23 @@ def suggest(X, estimator, n_clusters=None, *, embedding=None, trees=True, max_ro
     if getattr(estimator._method().objective, "trims", False):
         max_rows = min(max_rows, _MOST_TRIMMED)
     order = rng.permutation(content_order(X, embedding))[:max_rows]
-    given = [_some(rows, order) for rows in (X, embedding)]
+    given = {"X": X} if embedding is None else {"X": X, "embedding": embedding}
+    given = {name: _safe_indexing(rows, order) for name, rows in given.items()}
     orders = [rng.permutation(len(order)) for _ in range(HALVINGS)]
     seed, *seeds = rng.randint(np.iinfo(np.int32).max, size=2 * HALVINGS + 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # costs and lost clusters are in the table
-        sample = _Sample(estimator, *given, max(n_clusters, default=1), seed)
+        sample = _Sample(estimator, given, max(n_clusters, default=1), seed)
         halvings = [[_Half(sample, rows[i::2], seeds.pop()) for i in (1, 0)] for rows in orders]
         least = min(len(half.weight) for halving in halvings for half in halving)
         lines = {k: sample.measures(k, halvings) for k in n_clusters if k <= least}
         if trees:
-            fitted, new = ([_some(rows, orders[0][i::2]) for rows in given] for i in (1, 0))
+            halves = [
+                {name: _safe_indexing(rows, orders[0][i::2]) for name, rows in given.items()}
+                for i in (1, 0)
+            ]
             for k in lines:
-                lines[k] |= _of_tree(k, estimator, fitted, new)
+                lines[k] |= _of_tree(k, estimator, *halves)
     segments = {k: dict(enumerate(line.pop("segments"))) for k, line in lines.items()}
     index = pd.Index(n_clusters, name="k")
     table, stability = (
@@ -109,26 +114,24 @@ def _suggestion(table, n_used, n_rows):
     is_found = index >= FOUND_AGAIN
     n_segments = int(max(index.index[is_found & ~(few > _MOSTLY)], default=1))
     n_clusters = n_apart if n_apart > 1 else n_segments
-    more, share = _best(gaps[gaps.index > n_apart])
-    nearest, least = _best(index)
-    so = "" if n_apart > 1 else ", so they divide the rows reliably"
+    more, nearest = gaps[gaps.index > n_apart].nlargest(1), index.nlargest(1)
+    so = ", so they divide the rows reliably" if n_apart == 1 else ""
     sentences = {
         f"{n_apart} groups are apart: there is a gap between any two of them in "
-        f"{100 * gaps.get(n_apart, 0):.0f} % of the halvings of the rows.": n_apart > 1,
+        f"{100 * gaps.get(n_apart, 0):.0f} % of the halvings.": n_apart > 1,
         "No groups are apart.": n_apart == 1,
         f"{n_used} rows, or their different values, are too few to show any.": not len(table),
         f"No column has more than {_FEW_VALUES} values, in which gaps could be seen.": (
             len(table) > 0 and few.isna().all()
         ),
-        f"The next best number is {more}, with gaps in {100 * share:.0f} %.": share > 0,
+        f"Next comes {more.index.max()}, with gaps in {100 * more.max():.0f} %.": more.max() > 0,
         f"{n_segments} segments are found again in other rows (Jaccard index of the least stable "
         f"one: {index.get(n_segments, 0):.2f}){so}.": n_segments > 1,
         "Segments are found again in other rows only where columns with at most "
         f"{_FEW_VALUES} values make most of the difference.": n_segments == 1 and is_found.any(),
-        f"No number of segments is found again in other rows; {nearest} come closest (Jaccard "
-        f"index of the least stable one: {least:.2f}).": 0 < least < FOUND_AGAIN,
-        "Try other columns, or other weights of the columns, or set a number that suits the "
-        "purpose.": n_clusters == 1,
+        f"No segments are found again in other rows; {nearest.index.max()} come closest (Jaccard "
+        f"index of the least stable one: {nearest.max():.2f}).": nearest.max() < FOUND_AGAIN,
+        "Try other columns or weights of columns, or set a number by its use.": n_clusters == 1,
         f"With fewer than {_FEW_ROWS} rows per cluster, the number is often wrong by one.": (
             n_used < _FEW_ROWS * max(n_clusters, 2)
         ),
@@ -137,34 +140,27 @@ def _suggestion(table, n_used, n_rows):
     return n_apart, n_segments, " ".join(text for text, holds in sentences.items() if holds)
 
 
-def _best(measure):
-    return max(measure.items(), key=lambda item: item[1], default=(1, 0.0))
-
-
 def _of_tree(k, estimator, fitted, new):
-    """Return the measures of the tree of one half, a dict; both halves are (X, embedding)."""
+    """Return the measures of the tree of one half; both halves are dicts of arguments of `fit`."""
     is_sized = any(getattr(estimator, name) not in (None, "auto") for name in _SIZES)
     model = clone(estimator).set_params(n_clusters=k, **({} if is_sized else {"max_leaves": k}))
-    model.fit(fitted[0], embedding=fitted[1])
+    model.fit(**fitted)
     return {
         "cost_increase": model.cost_increase_,
-        "cost_increase_new": model.cost_increase(new[0], embedding=new[1]),
+        "cost_increase_new": model.cost_increase(new["X"], embedding=new.get("embedding")),
         "parameters": model.tree_.n_parameters,
         "density_tree": np.nanmax(model.split_densities_, initial=0.0),
     }
 
 
-def _some(rows, order):
-    return None if rows is None else _safe_indexing(rows, order)
-
-
 class _Sample:
     """The distinct rows in the clustering space, and the columns in which gaps can be seen."""
 
-    def __init__(self, estimator, X, embedding, most, seed):
+    def __init__(self, estimator, given, most, seed):
         estimator = clone(estimator).set_params(n_clusters=1)
         method, self.most = estimator._method(), most
-        _, merged, problem = estimator._freeze(method, X, None, None, embedding)
+        terms = (method, given["X"], None, None, given.get("embedding"))
+        _, merged, problem = estimator._freeze(*terms)
         self.objective, self.space = method.objective, problem.space
         self.row_of_input = merged.row_of_input
         is_spherical = isinstance(self.objective.geometry or self.objective, SphericalKMeans)
@@ -181,67 +177,64 @@ class _Sample:
         The last halvings are left out if k holds in neither way, whatever they show.
         """
         objective, centers = self.whole.clustered(k)
-        labels = nearest_center(objective, self.whole.data, centers)
-        few, densities, indices = np.nan, [], []
-        if self.is_numeric.any():
-            first, second = np.triu_indices(k, 1)
-            squares = (centers[first] - centers[second]) ** 2
-            few = squares[:, ~self.is_numeric].sum(axis=1) / squares.sum(axis=1)
-            few = np.nan_to_num(few, nan=0.0).max()
+        data, weight = objective.prepare(self.space), self.whole.weight
+        labels = nearest_center(objective, data, centers)
+        few = pdist(centers[:k, ~self.is_numeric], "sqeuclidean")
+        few = np.nan_to_num(few / pdist(centers[:k], "sqeuclidean")).max()
+        few = few if self.is_numeric.any() else np.nan
+        compared = []
         for left, halving in enumerate(halvings, 1 - len(halvings)):
-            terms = [self._compared(k, labels, *pair) for pair in (halving, halving[::-1])]
-            density, index = (np.mean(term, axis=0) for term in zip(*terms, strict=True))
-            densities.append(density)
-            indices.append(index)
-            most_gaps = np.sum(np.array(densities) <= GAP) - left
-            is_lost = np.sum(indices, axis=0).min() - left < FOUND_AGAIN * len(halvings)
-            if (is_lost or few > _MOSTLY) and most_gaps < MAJORITY * len(halvings):
+            pairs = halving, halving[::-1]
+            compared.append(np.mean([self._compared(k, labels, *pair) for pair in pairs], axis=0))
+            is_gap, index = np.array(compared)[:, 0] <= GAP, np.array(compared)[:, 1:]
+            is_lost = index.sum(axis=0).min() - left < FOUND_AGAIN * len(halvings)
+            if (is_lost or few > _MOSTLY) and is_gap.sum() - left < MAJORITY * len(halvings):
                 break
-        segments, weight, shown = np.mean(indices, axis=0), self.whole.weight, labels[self.shown]
-        is_defined = 1 < len(np.unique(shown)) < len(shown)
-        terms = (self.distances, shown)
+        terms = (self.distances, labels[self.shown])
+        is_defined = 1 < len(np.unique(terms[1])) < len(terms[1])
         return {
-            "density": np.mean(densities),
-            "gaps": np.mean(np.array(densities) <= GAP),
-            "stability": segments.min(),
+            "density": np.mean(compared, axis=0)[0],
+            "gaps": is_gap.mean(),
+            "stability": index.mean(axis=0).min(),
             "few_valued": few,
             "silhouette": silhouette_score(*terms, metric="precomputed") if is_defined else np.nan,
-            "free_cost": objective.value(self.whole.data, labels, weight, centers) / weight.sum(),
+            "free_cost": objective.value(data, labels, weight, centers) / weight.sum(),
             "smallest": np.bincount(labels, weight, k)[:k].min(),
-            "segments": segments,
+            "segments": index.mean(axis=0),
         }
 
     def _compared(self, k, labels, half, other):
-        """Return the density between the clusters of a half in another half, and Jaccard indices.
+        """Return the density between the clusters of a half in another half, and k Jaccard indices.
 
-        The density is the largest one of two clusters, relative to the peaks, along the numeric
-        part of the line between their centres. Pairs that are farther apart than one without a gap
-        are not measured. The index is that of each cluster of all rows and its match. A cluster
-        with fewer than five rows in the other half has the density 1 and the index 0.
+        The density is the largest one of two clusters, along the numeric part of the line between
+        their centres; pairs that are farther apart than one without a gap are not measured. The
+        index is that of each cluster of all rows, given by labels, and its match.
         """
         objective, centers = half.clustered(k)
-        found, weight = nearest_center(objective, other.data, centers), other.weight
-        own, size = labels[other.which], len(centers)  # Trimmed has one more, for rows left out
+        found = nearest_center(objective, objective.prepare(self.space[other.which]), centers)
+        own, weight, size = (
+            labels[other.which],
+            other.weight,
+            len(centers),
+        )  # Trimmed has one more, for rows left out
         joint = np.bincount(own * size + found, weight, size**2).reshape(size, size)
         rows, columns = joint.sum(axis=1), joint.sum(axis=0)
         index = (joint / np.maximum(rows[:, None] + columns - joint, 1.0))[:k, :k]
         index = index[linear_sum_assignment(index, maximize=True)]
         index[rows[:k] < _LEAST_ROWS] = 0.0
         worst = float(columns[:k].min() < _LEAST_ROWS)
-        centers, (first, second) = centers[:k, self.is_numeric], np.triu_indices(k, 1)
-        distances = KMeans().distances(other.numeric, centers) / 2
-        lines = centers[first] - centers[second]
-        for i in np.argsort((lines**2).sum(axis=1), kind="stable"):
+        centers = centers[:k, self.is_numeric]
+        distances = KMeans().distances(KMeans().prepare(self.numeric[other.which]), centers) / 2
+        pairs = np.column_stack(np.triu_indices(k, 1))
+        for a, b in pairs[np.argsort(pdist(centers), kind="stable")]:
             if worst > _NO_GAP:
                 break
-            pair, blur = (
-                np.isin(found, (first[i], second[i])),
-                np.linalg.norm(lines[i] * self.steps),
-            )
+            pair = (found == a) | (found == b)
+            blur = np.linalg.norm((centers[a] - centers[b]) * self.steps)
             # d(x, a) / 2 - d(x, b) / 2 = (b - a).x + constant
-            places = distances[pair, first[i]] - distances[pair, second[i]]
+            places = distances[pair, a] - distances[pair, b]
             worst = max(worst, density_ratio(places, weight[pair], blur=blur))
-        return worst, index
+        return np.append(worst, index)
 
 
 class _Half:
@@ -251,27 +244,24 @@ class _Half:
         counts = np.bincount(sample.row_of_input[rows], minlength=sample.space.shape[0])
         self.sample, self.which, self.seed = sample, np.flatnonzero(counts), seed
         self.weight = counts[self.which].astype(np.float64)
-        self.space = sample.space[self.which]
-        self.data = sample.objective.prepare(self.space)
-        self.numeric = KMeans().prepare(sample.numeric[self.which])
 
     @cached_property
     def seeds(self):
         """The rows from which the starts of k-means begin: int array (n_starts, clusters)."""
         rng, most = np.random.RandomState(self.seed), min(self.sample.most, len(self.weight))
         terms = {"sample_weight": self.weight, "random_state": rng, "n_local_trials": _N_TRIALS}
-        starts = range(self.sample.objective.n_init)
-        return np.array([kmeans_plusplus(self.space, most, **terms)[1] for _ in starts])
+        starts, space = range(self.sample.objective.n_init), self.sample.space[self.which]
+        return np.array([kmeans_plusplus(space, most, **terms)[1] for _ in starts])
 
     def clustered(self, k):
         """Return the objective (Trimmed has its price then) and the centres without a tree.
 
         The starts are compared after a few iterations, and only the best one is continued.
         """
-        objective = self.sample.objective
-        estimator = to_fit(None, objective, self.space, k, self.seed)
+        objective, space = self.sample.objective, self.sample.space[self.which]
+        estimator = to_fit(None, objective, space, k, self.seed)
         if objective.trims or not isinstance(estimator, _WITH_STARTS):
-            terms = (self.space, self.space, self.weight, objective, None, k, self.seed)
+            terms = (space, space, self.weight, objective, None, k, self.seed)
             problem = Problem.from_rows(*terms)
             return problem.objective, problem.free.centers
         if type(objective) is KMeans:  # the first seeds for many clusters are those for fewer
@@ -281,8 +271,9 @@ class _Half:
             estimator.set_params(swaps=None)
         estimator.set_params(max_iter=_RACE, tol=0)
         with one_thread():
-            best = estimator.fit(self.space, sample_weight=self.weight).cluster_centers_
-            return objective, lloyd(objective, self.data, self.weight, best, tol=_TOL).centers
+            best = estimator.fit(space, sample_weight=self.weight).cluster_centers_
+            run = lloyd(objective, objective.prepare(space), self.weight, best, tol=_TOL)
+        return objective, run.centers
 
 
 def _columns(rows):

@@ -138,7 +138,7 @@ def test_columns_of_few_values_alone_give_no_groups():
     found = choose_n_clusters(np.hstack([9 * X, noise]), [6], **QUICK)
     assert (found.n_clusters, found.table.loc[6, "stability"]) == (1, 1)
     assert "only where columns with at most 10 values" in found.reason
-    assert "set a number that suits the purpose" in found.reason
+    assert "set a number by its use" in found.reason
 
 
 @pytest.mark.slow
@@ -251,7 +251,7 @@ def test_data_without_clusters_and_tiny_data_have_one():
         assert found.n_clusters == 1
         assert found.reason.startswith("No groups are apart.")
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 8)))
-    with pytest.warns(UserWarning, match=r"No groups are apart.* set a number that suits"):
+    with pytest.warns(UserWarning, match=r"No groups are apart.* set a number by its use"):
         pipeline = table_pipeline(table, "auto", random_state=0)
     assert pipeline[-1].n_clusters == 1
 
