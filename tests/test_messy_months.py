@@ -1,4 +1,4 @@
-"""The messy file of notebook 7 and its next month: each step of the job against the hidden truth."""
+"""The messy file of notebook 7 and its next month: each step against the hidden truth."""
 
 import json
 from pathlib import Path
