@@ -184,16 +184,17 @@ def new_groups(points, n_old):
     groups are the largest cells where new rows have four times the share of old rows, beyond
     chance. The first `n_old` of the points are old rows.
     """
-    n_new = len(points) - n_old
-    old = np.random.default_rng(0).permutation(n_old)[: _TIMES * n_new]  # or new rows are rare
+    n_new, rng = len(points) - n_old, np.random.default_rng(0)
+    old = rng.permutation(n_old)[: _TIMES * n_new]  # or new rows are rare
     rows = np.append(np.sort(old), np.arange(n_old, len(points)))
     is_new, Z = rows >= n_old, points[rows]
     Z = np.clip(Z, *np.quantile(Z, [0.01, 0.99], axis=0))  # or single far rows would be cells
     n_cells = min(_CELLS, len(Z) // _SMALL)
     if n_cells < 2:
         return []
-    found = _k_means(Z, n_cells, n_init=1, max_iter=20)
-    cells, joined = found.labels_, linkage(found.cluster_centers_, "ward")[:, :2].astype(int)
+    some = rng.permutation(len(Z))[: _TIMES * _FITTED]
+    found = _k_means(Z[some], n_cells, n_init=1, max_iter=20)
+    cells, joined = found.predict(Z), linkage(found.cluster_centers_, "ward")[:, :2].astype(int)
     parts = [{j} for j in range(n_cells)]
     for a, b in joined:
         parts.append(parts[a] | parts[b])

@@ -133,6 +133,17 @@ def test_medians_that_moved_are_reported_in_raw_units(fitted):
     assert found.iloc[[0, 2]].tolist() == ["", ""]
 
 
+def test_a_median_between_two_modes_is_not_said_to_move():
+    def draw(seed):
+        rng = np.random.default_rng(seed)
+        group, mode = rng.integers(0, 2, (2, 150))
+        return np.column_stack([100 * group, mode]) + rng.normal(0, 0.1, (150, 2))
+
+    model = ExKMC(2, max_leaves=2, random_state=0).fit(draw(0))
+    moved = pd.concat([monitor(model, draw(0), draw(seed)).segments["moved"] for seed in (1, 2, 3)])
+    assert moved.tolist() == [""] * 6
+
+
 def models():
     rng = np.random.default_rng(3)
     labels = np.array(["a", "b", "c"])
