@@ -426,7 +426,8 @@ class TreeClustering(
         _set(self, given, {**fitted, **observed_columns(rows.X, names)})
         if not problem.objective.explains_labels:
             warn_of_copies(inputs.X, names, self.labels_)
-        if isinstance(problem.objective, KMeans) and inputs.space is inputs.X:
+        is_own = self.reference is None and inputs.space is inputs.X
+        if is_own and isinstance(problem.objective, KMeans):
             labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
             centers = self._space.scaled_centers(self.cluster_centers_)
             warn_of_far_clusters(problem, labels, centers, names)

@@ -84,8 +84,8 @@ def warn_of_far_clusters(problem, labels, centers, names):
     if found:
         warn(
             f"Clusters of a few rows that are far from all others: {listed(found, quote=False)}. "
-            'If these values are errors, use objective="trimmed", which leaves such rows out, or '
-            'objective="kmedians".'
+            'If these values are errors, use TAOClustering(objective="trimmed"), which leaves such '
+            'rows out, or "kmedians".'
         )
 
 
