@@ -79,7 +79,7 @@ class Monitor:
         Numbers of rows by old cluster (rows) and new cluster (columns), if ids are given.
     groups : list of int arrays
         The positions in `X_new` of the rows of each new group, the largest group first.
-    sentences : list of str
+    new_segments : list of str
         How each new group differs from the other rows of its cluster.
     """
 
@@ -91,13 +91,18 @@ class Monitor:
     tests: pd.DataFrame
     transitions: pd.DataFrame | None = None
     groups: list = field(default_factory=list)
-    sentences: list = field(default_factory=list)
+    new_segments: list = field(default_factory=list)
+
+    @property
+    def table(self):
+        """The attribute `segments`: pandas.DataFrame."""
+        return self.segments
 
     @property
     def text(self):
         """The verdict and the tables as text: str."""
         tables = (f"{title}\n{table.to_string(**_FORMAT)}" for title, table in self._tables())
-        return "\n\n".join([self.verdict, *self.sentences, *tables])
+        return "\n\n".join([self.verdict, *self.new_segments, *tables])
 
     def plot(self, *, title=None, **options):
         """Draw the sizes then and now with their new rows, and the columns that differ most.
@@ -121,7 +126,7 @@ class Monitor:
 
     def _repr_html_(self):
         tables = "".join(f"<p>{t}</p>{f.to_html(border=0, **_FORMAT)}" for t, f in self._tables())
-        texts = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
+        texts = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.new_segments)
         return f"<p><b>{html.escape(self.verdict)}</b></p>{texts}{tables}"
 
     def _tables(self):
@@ -320,7 +325,7 @@ def _segments(labels, clusters, months, groups, values):
 
 
 def _sentences(labels, clusters, groups, values):
-    """Return :attr:`Monitor.sentences`."""
+    """Return :attr:`Monitor.new_segments`."""
     place, n, sentences = np.concatenate(labels), len(clusters), []
     for g, group in enumerate(groups):
         place[len(labels[0]) + group] = n + g

@@ -68,7 +68,7 @@ def test_the_next_month_has_one_new_kind_of_customers(job):
     found = np.isin(np.arange(len(is_firm)), change.groups[0])
     assert found[is_firm].mean() > 0.9
     assert is_firm[found].mean() > 0.9
-    assert any("phone" in sentence for sentence in change.sentences)
+    assert any("phone" in sentence for sentence in change.new_segments)
     moved = change.columns.index[change.columns["status"] == "moved"]
     assert list(moved) == ["channel"]
     assert not change.segments["moved"].str.contains("satisfaction|region|language").any()

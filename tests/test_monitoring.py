@@ -115,10 +115,10 @@ def test_a_new_segment_is_found_and_described(seed, share):
     assert is_new[rows].mean() >= 0.9
     assert is_new[rows].sum() >= 0.8 * is_new.sum()
     assert found.segments["new_rows"].sum() == len(rows) == len(np.unique(rows))
-    large = [sentence for sentence in found.sentences if sentence in found.reasons]
+    large = [sentence for sentence in found.new_segments if sentence in found.reasons]
     assert large
     assert "age -3" in "".join(large) or "orders 6" in "".join(large)
-    assert all(sentence in found.text for sentence in found.sentences)
+    assert all(sentence in found.text for sentence in found.new_segments)
 
 
 @pytest.mark.slow
