@@ -40,6 +40,7 @@ _NO_GAP = 0.9  # after a pair of clusters with this density, further pairs are n
 _OF_SILHOUETTE = 2000  # rows
 _N_TRIALS = 4  # of k-means++ per seed, as scikit-learn makes for 8 to 20 clusters
 _WITH_STARTS = (_SklearnKMeans, AlternatingClustering)
+_MORE_STARTS = 3  # times as many for all rows as for a half, so that the seed matters less
 _RACE, _TOL = 8, 1e-4  # iterations of each start; the best one ends at this relative change of cost
 # If none of these parameters is set, a tree has one leaf per cluster.
 _SIZES = ("max_leaves", "max_parameters", "max_cost_increase", "lambda_", "depth", "init")
@@ -167,7 +168,7 @@ class _Sample:
         rows = normalize(self.space) if is_spherical else self.space
         self.is_numeric, self.steps = _columns(rows)
         self.numeric = rows[:, self.is_numeric]
-        self.whole = _Half(self, slice(None), seed)
+        self.whole = _Half(self, slice(None), seed, _MORE_STARTS)
         self.shown = self.row_of_input[:_OF_SILHOUETTE]
         self.distances = pairwise_distances(rows[self.shown])
 
@@ -240,18 +241,18 @@ class _Sample:
 class _Half:
     """One half of the rows: the distinct ones, weighted by the number of their copies."""
 
-    def __init__(self, sample, rows, seed):
+    def __init__(self, sample, rows, seed, times=1):
         counts = np.bincount(sample.row_of_input[rows], minlength=sample.space.shape[0])
         self.sample, self.which, self.seed = sample, np.flatnonzero(counts), seed
-        self.weight = counts[self.which].astype(np.float64)
+        self.weight, self.times = counts[self.which].astype(np.float64), times
 
     @cached_property
     def seeds(self):
         """The rows from which the starts of k-means begin: int array (n_starts, clusters)."""
         rng, most = np.random.RandomState(self.seed), min(self.sample.most, len(self.weight))
         terms = {"sample_weight": self.weight, "random_state": rng, "n_local_trials": _N_TRIALS}
-        starts, space = range(self.sample.objective.n_init), self.sample.space[self.which]
-        return np.array([kmeans_plusplus(space, most, **terms)[1] for _ in starts])
+        n_starts, space = self.times * self.sample.objective.n_init, self.sample.space[self.which]
+        return np.array([kmeans_plusplus(space, most, **terms)[1] for _ in range(n_starts)])
 
     def clustered(self, k):
         """Return the objective (Trimmed has its price then) and the centres without a tree.
@@ -269,7 +270,7 @@ class _Half:
             estimator.set_params(init=lambda X, *_, **__: as_array(X[next(left)]))
         elif getattr(estimator, "swaps", None) == "settled":
             estimator.set_params(swaps=None)
-        estimator.set_params(max_iter=_RACE, tol=0)
+        estimator.set_params(n_init=self.times * estimator.n_init, max_iter=_RACE, tol=0)
         with one_thread():
             best = estimator.fit(space, sample_weight=self.weight).cluster_centers_
             run = lloyd(objective, objective.prepare(space), self.weight, best, tol=_TOL)
