@@ -92,13 +92,8 @@ def suggest(X, estimator, n_clusters=None, *, embedding=None, trees=True, max_ro
         halvings = [[_Half(sample, rows[i::2], seeds.pop()) for i in (1, 0)] for rows in orders]
         least = min(len(half.weight) for halving in halvings for half in halving)
         lines = {k: sample.measures(k, halvings) for k in n_clusters if k <= least}
-        if trees:
-            halves = [
-                {name: _safe_indexing(rows, orders[0][i::2]) for name, rows in given.items()}
-                for i in (1, 0)
-            ]
-            for k in lines:
-                lines[k] |= _of_tree(k, estimator, *halves)
+        for k in lines if trees else ():
+            lines[k] |= _of_tree(k, estimator, given, orders[0][1::2], orders[0][::2])
     segments = {k: dict(enumerate(line.pop("segments"))) for k, line in lines.items()}
     index = pd.Index(n_clusters, name="k")
     table, stability = (
@@ -119,13 +114,14 @@ def _suggestion(table, n_used, n_rows):
     so = ", so they divide the rows reliably" if n_apart == 1 else ""
     sentences = {
         f"{n_apart} groups are apart: there is a gap between any two of them in "
-        f"{100 * gaps.get(n_apart, 0):.0f} % of the halvings.": n_apart > 1,
+        f"{100 * gaps.get(n_apart, 0):.0f} % of the divisions into halves.": n_apart > 1,
         "No groups are apart.": n_apart == 1,
         f"{n_used} rows, or their different values, are too few to show any.": not len(table),
         f"No column has more than {_FEW_VALUES} values, in which gaps could be seen.": (
             len(table) > 0 and few.isna().all()
         ),
-        f"Next comes {more.index.max()}, with gaps in {100 * more.max():.0f} %.": more.max() > 0,
+        f"The next number is {more.index.max()}, with gaps in {100 * more.max():.0f} % of the "
+        "divisions into halves.": more.max() > 0,
         f"{n_segments} segments are found again in other rows (Jaccard index of the least stable "
         f"one: {index.get(n_segments, 0):.2f}){so}.": n_segments > 1,
         "Segments are found again in other rows only where columns with at most "
@@ -141,8 +137,9 @@ def _suggestion(table, n_used, n_rows):
     return n_apart, n_segments, " ".join(text for text, holds in sentences.items() if holds)
 
 
-def _of_tree(k, estimator, fitted, new):
-    """Return the measures of the tree of one half; both halves are dicts of arguments of `fit`."""
+def _of_tree(k, estimator, given, *halves):
+    """Return the measures of the tree of one half; `given` are X and the embedding."""
+    fitted, new = ({key: _safe_indexing(x, half) for key, x in given.items()} for half in halves)
     is_sized = any(getattr(estimator, name) not in (None, "auto") for name in _SIZES)
     model = clone(estimator).set_params(n_clusters=k, **({} if is_sized else {"max_leaves": k}))
     model.fit(**fitted)
