@@ -98,6 +98,7 @@ def test_least_cost_within_a_size_and_least_size_within_a_cost():
         knee([])
 
 
+@pytest.mark.filterwarnings("ignore:Clusters of a few rows")
 @pytest.mark.slow
 def test_a_goal_in_cost_looks_along_the_whole_path():
     """The first tree of this path costs too much, a later one does not."""
@@ -270,6 +271,7 @@ def test_cost_on_new_rows_is_that_of_the_definition(rng):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The tree has lost")
 def test_oblique_trees_have_no_more_leaves_than_allowed():
     model = TAOClustering(10, max_leaves=12, init="random", random_state=1).fit(FEW)
     assert 10 <= model.tree_.n_leaves <= 12

@@ -87,6 +87,7 @@ def check(figure, found, n_bars, longest):
     plt.close(figure)
 
 
+@pytest.mark.filterwarnings("ignore:Clusters of a few rows")
 @pytest.mark.slow
 def test_nine_cards_of_short_names():
     X = load_breast_cancer(as_frame=True).data
