@@ -70,11 +70,12 @@ def chance_of_counts(then, now):
     return 2 * np.minimum(exact.sf(now - 1), exact.cdf(now))
 
 
-def pooled(space, *months):
+def pooled(space, left_out, *months):
     """Return the rows of both months as points, in an order that depends only on their values.
 
     Each of the two months is a pair: X as the model checks it, and its rows in the clustering
     space. The rows are the points, unless labels are explained: then X in standard deviations.
+    Some columns of a table are left out, by their numbers.
 
     Returns
     -------
@@ -88,6 +89,8 @@ def pooled(space, *months):
     points = stack([rows for _, rows in pairs])
     if space.classes is not None:
         y, points = points[:, 0].astype(int), stack([X for X, _ in pairs])
+    if len(left_out):
+        points = np.delete(points, left_out, axis=1)
     if sp.issparse(points) or points.shape[1] > _COLUMNS:
         left, sizes, _ = randomized_svd(points, min(_COLUMNS, *points.shape), random_state=0)
         points = left * sizes
@@ -133,6 +136,7 @@ def growth_of_costs(points, y, n_old, k, n_leaves):
     if y is None:
         cost = min(100 * cost / max(sizes[0, 0], _TINY), 1e5)
         least, text = LEAST["cost"], "the cost per row grew by {:.0f} %"
+        text = "the cost per row grew more than tenfold" if cost > 900 else text
     if cost >= least and all(_chance_of_growth(*each, rng) < CHANCE for each in costs):
         reasons.append(text.format(cost))
     if gap >= LEAST["gap"] and all(_chance_of_growth(*each, rng) < CHANCE for each in gaps):

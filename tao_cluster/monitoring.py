@@ -44,6 +44,7 @@ _RARE = 0.02  # levels with a smaller share of the rows of both months are one b
 # Columns are mentioned from a difference of so many standard deviations on: a new group from the
 # rest of its segment, a segment from itself, if this is not chance in one of the columns.
 _DIFFERS, _MOVED, _CHANCE = 0.5, 0.1, 0.01
+_MOST, _FEW = 0.9, 30  # share of a new group that is in one segment; few rows of a month
 _FORMAT, _N_SHOWN = {"float_format": "{:.3g}".format, "na_rep": "-"}, 10
 _OF_COLUMNS = ("psi", "status", "tested", "gaps_then", "gaps_now", "unknown_share", "unknown")
 _OF_TESTS = ("test", "psi", "rows_then", "rows_now", "left_then", "left_now")
@@ -64,7 +65,7 @@ class Monitor:
         One row per cluster, by name: rows_then, rows_now, share_then, share_now, the change of the
         share in percentage points, cost_then and cost_now (per row, as the fit measures it),
         new_rows (the number of its rows in `groups`), and moved (the columns whose median in the
-        cluster moved most, then and now; of sparse rows, whose mean did).
+        cluster moved most, then and now; empty for sparse rows).
     costs : pandas.DataFrame
         Cost increase over the free clustering of the model in percent, then and now. If the model
         explains labels, it is the percentage of rows with another label.
@@ -198,7 +199,11 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     values that are more than one decile. Bins of categories are the levels with at least 2 % of the
     rows, and all rarer ones. Missing values are a bin. The PSI of a test is that of its weighted
     sum, over the rows that reach it. Dates are not compared, since those of another month always
-    differ; parts of dates, such as the weekday, are.
+    differ; parts of dates, such as the weekday, are. If the tree tests a date, or clusters are made
+    of dates, shares of clusters change from month to month.
+
+    All chances are those of independent rows. If rows belong together, such as several of each
+    machine, alarms without a change are more frequent: compare one row of each.
 
     A row cannot be assigned if a tested number is missing in a column without gaps in the fit. It
     has the segment "no segment", and no cost.
@@ -219,7 +224,7 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
         if _num_samples(tables[i]) == 0:
             raise ValueError(f"{name} has no rows.")
         check_aligned(tables[i], **arrays[i])
-    ids = None if ids is None else _checked_ids(ids, tables)
+    ids = None if ids is None else checked_ids(ids, tables)
     try:
         view, names = shown(model, X=tables[0])
     except UnsupportedStepError:
@@ -229,7 +234,8 @@ def monitor(model, X_old, X_new, ids=None, *, y=None, embedding=None):
     labels = [month.labels % len(clusters) for month in months]  # -1 is the last one
     reasons, groups, complete = [], [], months[1].complete
     if all(len(month.complete) for month in months):
-        points, codes, (old, new) = pooled(last._space, *(month.rows for month in months))
+        dates = _dates(view) if embedding is None else []
+        points, codes, (old, new) = pooled(last._space, dates, *(month.rows for month in months))
         size = len(last.cluster_centers_), last.tree_.n_leaves
         reasons = growth_of_costs(points, codes, len(old), *size)
         groups = [np.sort(complete[new[g - len(old)]]) for g in new_groups(points, len(old))]
@@ -307,8 +313,8 @@ def _segments(labels, clusters, months, groups, values):
         ]
     groups_of_months, moved = np.append(labels[0], labels[1] + n), []
     medians = values.medians(groups_of_months, 2 * n)
-    above = np.ones((n, 0))  # how many more rows than then are above the median then, not below
-    if not sp.issparse(values.numbers):
+    above = np.zeros((n, len(values.features)))  # for sparse rows, no test of chance is made
+    if not sp.issparse(values.numbers):  # how many more rows are above the median then, not below
         then = medians.mean[np.concatenate(labels), : values.numbers.shape[1]]
         above = pd.DataFrame(np.sign(values.numbers - then)).groupby(groups_of_months).mean()
         above = above.reindex(range(2 * n)).diff(n)[n:].to_numpy()
@@ -334,12 +340,14 @@ def _sentences(labels, clusters, groups, values):
         size = np.bincount(labels[1][group])
         own, is_mixed = size.argmax(), size.max() < len(group) / 2
         rest = None if is_mixed or not (place == own).any() else own
-        name = "several segments" if is_mixed else clusters[own]
+        name = "rows of several segments" if is_mixed else f"rows of {clusters[own]}"
+        if len(group) / 2 <= size.max() < _MOST * len(group):
+            name = f"rows, most of {clusters[own]},"
         off = medians.deviations(n + g, rest)
         found = _differences(medians, n + g, rest, off, _DIFFERS)
         texts = ", ".join(f"{column} {here} against {there}" for column, here, there in found)
         texts = f": {texts}{' overall' * (rest is None)}" * (len(found) > 0)
-        sentences.append(f"{len(group)} rows of {name} are new{texts}")
+        sentences.append(f"{len(group)} {name} are new{texts}")
     return sentences
 
 
@@ -395,10 +403,18 @@ def _values_and_columns(last, view, names, tables):
     return values, table.sort_values("psi", ascending=False, kind="stable")
 
 
+def _dates(view):
+    """Return the features of the last step that are dates, which always differ in another month."""
+    readers = [column.source.reader for column in view.columns] if hasattr(view, "columns") else []
+    return [j for j, reader in enumerate(readers) if _is_read_as_date(reader)]
+
+
+def _is_read_as_date(reader):
+    return isinstance(reader, Date) and not (reader.part or reader.is_time)
+
+
 def _is_date(cells, reader):
-    """Return whether a column has dates, which always differ in another month."""
-    is_read = isinstance(reader, Date) and not (reader.part or reader.is_time)
-    return is_read or cells.dtype.kind == "M"
+    return _is_read_as_date(reader) or cells.dtype.kind == "M"
 
 
 def _compared(pair, reader, is_tested, n_columns):
@@ -458,7 +474,7 @@ def _tests(model, tree, months):
 # ---------------------------------------------------------------- transitions and verdict
 
 
-def _checked_ids(ids, tables):
+def checked_ids(ids, tables):
     """Return the ids of the old and of the new rows as two Indexes."""
     if isinstance(ids, str):
         if not all(ids in getattr(X, "columns", ()) for X in tables):
@@ -520,4 +536,6 @@ def _verdict(reasons, segments, transitions, n_groups):
         both = transitions.to_numpy()[:-1, :-1]
         change = f"{100 * (1 - np.trace(both) / max(1, both.sum())):.1f} % changed segment"
     small = f"; small groups of new rows: {n_groups}" * (n_groups > 0)
-    return f"{change}; the segments still hold{small}."
+    fewest = segments[["rows_then", "rows_now"]].sum().min()
+    few = f" {fewest} rows are too few to show more than large changes." * bool(fewest < _FEW)
+    return f"{change}; the segments still hold{small}.{few}"

@@ -109,26 +109,28 @@ def _suggestion(table, n_used, n_rows):
     n_apart = int(max(gaps.index[gaps >= MAJORITY], default=1))
     is_found = index >= FOUND_AGAIN
     n_segments = int(max(index.index[is_found & ~(few > _MOSTLY)], default=1))
+    n_of_few = int(max(index.index[is_found], default=1))
     n_clusters = n_apart if n_apart > 1 else n_segments
     more, nearest = gaps[gaps.index > n_apart].nlargest(1), index.nlargest(1)
     so = ", so they divide the rows reliably" if n_apart == 1 else ""
     sentences = {
         f"{n_apart} groups are apart: there is a gap between any two of them in "
         f"{100 * gaps.get(n_apart, 0):.0f} % of the divisions into halves.": n_apart > 1,
-        "No groups are apart.": n_apart == 1,
-        f"{n_used} rows, or their different values, are too few to show any.": not len(table),
-        f"No column has more than {_FEW_VALUES} values, in which gaps could be seen.": (
+        "No groups are apart.": n_apart == 1 and few.notna().any(),
+        f"{n_used} rows, or their different values, are too few to show groups.": not len(table),
+        f"Gaps between groups cannot be seen: no column has more than {_FEW_VALUES} values.": (
             len(table) > 0 and few.isna().all()
         ),
         f"The next number is {more.index.max()}, with gaps in {100 * more.max():.0f} % of the "
         "divisions into halves.": more.max() > 0,
         f"{n_segments} segments are found again in other rows (Jaccard index of the least stable "
         f"one: {index.get(n_segments, 0):.2f}){so}.": n_segments > 1,
-        "Segments are found again in other rows only where columns with at most "
-        f"{_FEW_VALUES} values make most of the difference.": n_segments == 1 and is_found.any(),
+        f"{n_of_few} segments are found again only by columns with at most {_FEW_VALUES} values, "
+        "which make most of the difference of some of them.": n_of_few > n_segments,
         f"No segments are found again in other rows; {nearest.index.max()} come closest (Jaccard "
         f"index of the least stable one: {nearest.max():.2f}).": nearest.max() < FOUND_AGAIN,
-        "Try other columns or weights of columns, or set a number by its use.": n_clusters == 1,
+        "Try other columns or weights of columns, objective='trimmed' if a few rows are far from "
+        "all others, or set a number by its use.": n_clusters == 1,
         f"With fewer than {_FEW_ROWS} rows per cluster, the number is often wrong by one.": (
             n_used < _FEW_ROWS * max(n_clusters, 2)
         ),

@@ -100,8 +100,9 @@ def data_options():
     parser, add = _parser()
     text = "file to cluster: .csv, .tsv or .txt (also .gz), .parquet, .feather, .npy or .npz"
     add("data", type=Path, metavar="DATA", help=text)
-    text = "number of clusters, or auto, the largest number from 2 to 12 whose clusters are apart "
-    text += "(default: 8; with --objective labels, the number of labels)"
+    text = "number of clusters, or auto: the groups that are apart or, if there are none, the "
+    text += "segments that are found again in other rows, from 2 to 12 (default: 8; with "
+    text += "--objective labels, the number of labels)"
     add("--n-clusters", "-k", type=auto_or(int), help=text)
     text = "clustering cost to minimise; labels = explain the labels of --classes (default: kmeans)"
     add("--objective", choices=OBJECTIVES, default="kmeans", help=text)

@@ -15,7 +15,7 @@ from ..columns.view import shown
 from ..description import describe
 from ..explanations import explain, nearest_change
 from ..facade import FORMATS, Facade
-from ..monitoring import monitor
+from ..monitoring import checked_ids, monitor
 from ..page import to_html
 from ..plot import save_tree
 from ..reading import Reading, cell_errors
@@ -133,6 +133,8 @@ def _explain(options):
 
 def _describe(options):
     model, rows = _model_and_rows(options)
+    if options.prompt and options.out is not None and options.out.suffix.lower() != ".txt":
+        raise ValueError("--prompt writes a text: leave out --out, or give it a .txt file.")
     found = describe(model, rows.X, rows=options.rows)
     kind = "" if options.out is None else options.out.suffix.lower()
     if kind in PICTURES:
@@ -178,6 +180,11 @@ def _monitor(options):
     options.data = options.new
     _, new = _model_and_rows(options)
     ids = None if old.ids is None or new.ids is None else (old.ids, new.ids)
+    try:
+        ids = None if ids is None else checked_ids(ids, (old.X, new.X))
+    except ValueError as error:
+        arguments.note(options.new, f"compared without ids: {error}")
+        ids = None
     print(monitor(model, old.X, new.X, ids))
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -28,7 +29,7 @@ WITH_CENTERS = {
     "kmedoids": KMedoids(),
 }
 _N_STARTS, _FIRST, _MOST = 10, 10, 300  # starts, and updates of centres: of each, and of the best
-_MOST_SHARE = 0.1  # that "auto" leaves out
+_MOST_SHARE, _FEW_VALUES = 0.1, 10  # that "auto" leaves out; values of a category
 _ROUNDING = 1e-9
 
 
@@ -78,15 +79,22 @@ def warn_of_far_clusters(problem, labels, centers, names):
     for j in np.flatnonzero(~usual & (sizes > 0)):
         squares = (centers[usual] - centers[j]) ** 2
         nearest = squares[squares.sum(axis=1).argmin()]
-        if nearest.sum() > far and nearest.max() > nearest.sum() / 2:
+        is_one = nearest.max() > nearest.sum() / 2
+        if nearest.sum() > far and is_one and _has_many_values(problem.space, nearest.argmax()):
             name = nearest.argmax() if names is None else repr(str(names[nearest.argmax()]))
             found.append(f"cluster {j} ({100 * sizes[j]:.2g} % of the rows; column {name})")
     if found:
         warn(
             f"Clusters of a few rows that are far from all others: {listed(found, quote=False)}. "
             'If these values are errors, use TAOClustering(objective="trimmed"), which leaves such '
-            'rows out, or "kmedians".'
+            'rows out, or "kmedians" (on the command line, --objective).'
         )
+
+
+def _has_many_values(space, column):
+    """Return whether a column of rows is no rare level of a category."""
+    values = space[:, [column]]
+    return len(np.unique(values.data if sp.issparse(values) else values)) > _FEW_VALUES
 
 
 @dataclass(frozen=True)

@@ -188,3 +188,9 @@ def test_the_next_month(job, capsys):
         pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(predicted)), labels)
         assert main(["refit", "may_tree", "june.csv", "--out", keep]) == 2
     assert "changed segment" in printed(capsys, "monitor", "tests", "june.csv", "june.csv")
+    table.assign(customer_id=table["customer_id"] + 10**6).to_csv("others.csv", index=False)
+    capsys.readouterr()
+    run("monitor", "tests", "june.csv", "others.csv")
+    found = capsys.readouterr()
+    assert "compared without ids: No id is in both months" in found.err
+    assert "the segments still hold" in found.out

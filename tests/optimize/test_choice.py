@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.preprocessing import StandardScaler
 
