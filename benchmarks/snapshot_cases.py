@@ -496,9 +496,6 @@ OTHERS = {
     "data sets": lambda: [
         greedy.datasets.synthetic_one(60, 10, random_state=0),
         greedy.datasets.synthetic_two(4, 20, random_state=0),
-        greedy.datasets.imm_lower_bound(4, random_state=0),
-        greedy.datasets.spacing_lower_bound(),
-        greedy.datasets.kcenter_lower_bound(),
     ],
     "picture: paper": partial(_drawn, "customers", style="paper", width=3.3, font_size=8),
     "picture: slide": partial(_drawn, "axis", style="slide"),
