@@ -1,32 +1,9 @@
 """Synthetic data sets of the papers, on which explainable clusterings cost little or much."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
-
-__all__ = ["synthetic_one", "synthetic_two"]
-
-_AT_LEAST = {n: [Interval(Integral, n, None, closed="left")] for n in (1, 3, 4)}
-_RETURN = {"return_centers": ["boolean"]}
 
 
-def _returned(X, y, centers, return_centers):
-    return (X, y, centers) if return_centers else (X, y)
-
-
-@validate_params(
-    {
-        "n_samples": _AT_LEAST[4],
-        "n_features": _AT_LEAST[3],
-        "n_flips": _AT_LEAST[1],
-        "outlier": [Interval(Real, 0, None, closed="neither")],
-        "random_state": ["random_state"],
-        **_RETURN,
-    },
-    prefer_skip_nested_validation=True,
-)
 def synthetic_one(
     n_samples=5000,
     n_features=1000,
@@ -74,20 +51,13 @@ def synthetic_one(
     centers : float64 array of shape (3, n_features)
         Means of the clusters, only if `return_centers`.
 
-    Raises
-    ------
-    ValueError
-        If `n_flips` is not less than `n_features`.
-
     Examples
     --------
-    >>> from greedy.datasets import synthetic_one
+    >>> from benchmarks.synthetic import synthetic_one
     >>> X, y = synthetic_one(6, 5, n_flips=1, outlier=9, random_state=0)
     >>> X[:2].tolist(), y.tolist()
     ([[9.0, 0.0, 0.0, 0.0, 0.0], [9.0, 1.0, 1.0, 1.0, 1.0]], [0, 0, 1, 1, 2, 2])
     """
-    if n_flips >= n_features:
-        raise ValueError(f"n_flips={n_flips} must be below n_features={n_features}.")
     rng = check_random_state(random_state)
     y = np.zeros(n_samples, np.int64)
     y[2:] = 1
@@ -100,18 +70,9 @@ def synthetic_one(
     X[:2, 0] = outlier
     X[1, 1:] = 1.0
     centers = np.array([X[y == k].mean(axis=0) for k in range(3)])
-    return _returned(X, y, centers, return_centers)
+    return (X, y, centers) if return_centers else (X, y)
 
 
-@validate_params(
-    {
-        "n_clusters": _AT_LEAST[1],
-        "n_features": _AT_LEAST[1],
-        "random_state": ["random_state"],
-        **_RETURN,
-    },
-    prefer_skip_nested_validation=True,
-)
 def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_centers=False):
     """Make random codewords with neighbours: k leaves cost Omega(log k) times the optimum.
 
@@ -143,7 +104,7 @@ def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_c
 
     Examples
     --------
-    >>> from greedy.datasets import synthetic_two
+    >>> from benchmarks.synthetic import synthetic_two
     >>> X, y = synthetic_two(2, 3, random_state=1)
     >>> X.tolist()[:3], y.tolist()
     ([[0.0, 1.0, -1.0], [1.0, 0.0, -1.0], [1.0, 1.0, 0.0]], [0, 0, 0, 1, 1, 1])
@@ -153,4 +114,4 @@ def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_c
     X = np.repeat(codewords, n_features, axis=0)
     X[np.arange(len(X)), np.tile(np.arange(n_features), n_clusters)] = 0.0
     y = np.repeat(np.arange(n_clusters), n_features)
-    return _returned(X, y, codewords, return_centers)
+    return (X, y, codewords) if return_centers else (X, y)
