@@ -40,6 +40,7 @@ _NO_GAP = 0.9  # after a pair of clusters with this density, further pairs are n
 _OF_SILHOUETTE = 2000  # rows
 _N_TRIALS = 4  # of k-means++ per seed, as scikit-learn makes for 8 to 20 clusters
 _WITH_STARTS = (_SklearnKMeans, AlternatingClustering)
+_MORE_STARTS = 3  # times as many for all rows as for a half, so that the seed matters less
 _RACE, _TOL = 8, 1e-4  # iterations of each start; the best one ends at this relative change of cost
 # If none of these parameters is set, a tree has one leaf per cluster.
 _SIZES = ("max_leaves", "max_parameters", "max_cost_increase", "lambda_", "depth", "init")
@@ -91,13 +92,8 @@ def suggest(X, estimator, n_clusters=None, *, embedding=None, trees=True, max_ro
         halvings = [[_Half(sample, rows[i::2], seeds.pop()) for i in (1, 0)] for rows in orders]
         least = min(len(half.weight) for halving in halvings for half in halving)
         lines = {k: sample.measures(k, halvings) for k in n_clusters if k <= least}
-        if trees:
-            halves = [
-                {name: _safe_indexing(rows, orders[0][i::2]) for name, rows in given.items()}
-                for i in (1, 0)
-            ]
-            for k in lines:
-                lines[k] |= _of_tree(k, estimator, *halves)
+        for k in lines if trees else ():
+            lines[k] |= _of_tree(k, estimator, given, orders[0][1::2], orders[0][::2])
     segments = {k: dict(enumerate(line.pop("segments"))) for k, line in lines.items()}
     index = pd.Index(n_clusters, name="k")
     table, stability = (
@@ -118,13 +114,14 @@ def _suggestion(table, n_used, n_rows):
     so = ", so they divide the rows reliably" if n_apart == 1 else ""
     sentences = {
         f"{n_apart} groups are apart: there is a gap between any two of them in "
-        f"{100 * gaps.get(n_apart, 0):.0f} % of the halvings.": n_apart > 1,
+        f"{100 * gaps.get(n_apart, 0):.0f} % of the divisions into halves.": n_apart > 1,
         "No groups are apart.": n_apart == 1,
         f"{n_used} rows, or their different values, are too few to show any.": not len(table),
         f"No column has more than {_FEW_VALUES} values, in which gaps could be seen.": (
             len(table) > 0 and few.isna().all()
         ),
-        f"Next comes {more.index.max()}, with gaps in {100 * more.max():.0f} %.": more.max() > 0,
+        f"The next number is {more.index.max()}, with gaps in {100 * more.max():.0f} % of the "
+        "divisions into halves.": more.max() > 0,
         f"{n_segments} segments are found again in other rows (Jaccard index of the least stable "
         f"one: {index.get(n_segments, 0):.2f}){so}.": n_segments > 1,
         "Segments are found again in other rows only where columns with at most "
@@ -140,8 +137,9 @@ def _suggestion(table, n_used, n_rows):
     return n_apart, n_segments, " ".join(text for text, holds in sentences.items() if holds)
 
 
-def _of_tree(k, estimator, fitted, new):
-    """Return the measures of the tree of one half; both halves are dicts of arguments of `fit`."""
+def _of_tree(k, estimator, given, *halves):
+    """Return the measures of the tree of one half; `given` are X and the embedding."""
+    fitted, new = ({key: _safe_indexing(x, half) for key, x in given.items()} for half in halves)
     is_sized = any(getattr(estimator, name) not in (None, "auto") for name in _SIZES)
     model = clone(estimator).set_params(n_clusters=k, **({} if is_sized else {"max_leaves": k}))
     model.fit(**fitted)
@@ -167,7 +165,7 @@ class _Sample:
         rows = normalize(self.space) if is_spherical else self.space
         self.is_numeric, self.steps = _columns(rows)
         self.numeric = rows[:, self.is_numeric]
-        self.whole = _Half(self, slice(None), seed)
+        self.whole = _Half(self, slice(None), seed, _MORE_STARTS)
         self.shown = self.row_of_input[:_OF_SILHOUETTE]
         self.distances = pairwise_distances(rows[self.shown])
 
@@ -237,18 +235,18 @@ class _Sample:
 class _Half:
     """One half of the rows: the distinct ones, weighted by the number of their copies."""
 
-    def __init__(self, sample, rows, seed):
+    def __init__(self, sample, rows, seed, times=1):
         counts = np.bincount(sample.row_of_input[rows], minlength=sample.space.shape[0])
         self.sample, self.which, self.seed = sample, np.flatnonzero(counts), seed
-        self.weight = counts[self.which].astype(np.float64)
+        self.weight, self.times = counts[self.which].astype(np.float64), times
 
     @cached_property
     def seeds(self):
         """The rows from which the starts of k-means begin: int array (n_starts, clusters)."""
         rng, most = np.random.RandomState(self.seed), min(self.sample.most, len(self.weight))
         terms = {"sample_weight": self.weight, "random_state": rng, "n_local_trials": _N_TRIALS}
-        starts, space = range(self.sample.objective.n_init), self.sample.space[self.which]
-        return np.array([kmeans_plusplus(space, most, **terms)[1] for _ in starts])
+        n_starts, space = self.times * self.sample.objective.n_init, self.sample.space[self.which]
+        return np.array([kmeans_plusplus(space, most, **terms)[1] for _ in range(n_starts)])
 
     def clustered(self, k):
         """Return the objective (Trimmed has its price then) and the centres without a tree.
@@ -266,7 +264,7 @@ class _Half:
             estimator.set_params(init=lambda X, *_, **__: as_array(X[next(left)]))
         elif getattr(estimator, "swaps", None) == "settled":
             estimator.set_params(swaps=None)
-        estimator.set_params(max_iter=_RACE, tol=0)
+        estimator.set_params(n_init=self.times * estimator.n_init, max_iter=_RACE, tol=0)
         with one_thread():
             best = estimator.fit(space, sample_weight=self.weight).cluster_centers_
             run = lloyd(objective, objective.prepare(space), self.weight, best, tol=_TOL)
