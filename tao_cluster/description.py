@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 
 from ._utils.frames import check_aligned
 from .columns.names import Indicator, level_features, printable
@@ -27,7 +26,7 @@ from .plot.cards import plot_cards
 from .plot.curves import free_name
 from .plot.style import Target
 from .problem.repeats import content_order, row_keys
-from .reference import free_labels
+from .reference import free_labels, match_labels
 from .report import check_weight, cluster_names, cluster_numbers, position_of, report
 from .tree import tree_of
 from .tree.conditions import LevelSet
@@ -325,10 +324,7 @@ class _Quality:
         n_clusters = len(last.cluster_centers_)
         match = {k: k for k in range(n_clusters)}
         if space.classes is None:
-            has_both = (clusters >= 0) & (free >= 0)
-            joint = np.zeros((n_clusters, int(free.max()) + 1))
-            np.add.at(joint, (clusters[has_both], free[has_both]), weight[has_both])
-            match = dict(np.transpose(linear_sum_assignment(joint, maximize=True)).tolist())
+            match = dict(enumerate(match_labels(clusters, free, n_clusters, weight)))
         return cls(weight, free, match, costs, distances)
 
     def fit(self, k, here):

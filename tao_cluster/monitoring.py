@@ -135,10 +135,8 @@ class Monitor:
         if self.transitions is not None:
             yield "From the segment then (lines) to the segment now (columns)", self.transitions
         yield "Cost increase in percent", self.costs
-        yield (
-            f"Columns that differ most ({len(self.columns)} in total)",
-            self.columns.head(_N_SHOWN),
-        )
+        title = f"Columns that differ most ({len(self.columns)} in total)"
+        yield title, self.columns.head(_N_SHOWN)
         yield "Tests", self.tests
 
 

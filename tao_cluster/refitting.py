@@ -276,21 +276,15 @@ def _solved(model, method, problem, rows, old, keep):
         result = fit_narrowed(method, problem)
     if is_numbered:
         labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
-        numbers = _match(labels, old, problem)
+        numbers = match_labels(labels, old, problem.n_clusters, problem.weight)
         problem, result = _numbered(problem, numbers), _renumbered(result, numbers)
     return problem, result
 
 
 def numbered_like(problem, labels):
     """Return the problem with free clusters numbered like the labels of its rows, if possible."""
-    return _numbered(problem, _match(problem.free.labels, labels, problem))
-
-
-def _match(labels, old, problem):
-    """Return the new number of each cluster, by which most weight keeps its old cluster."""
-    has_both = (labels >= 0) & (old >= 0)
-    terms = labels[has_both], old[has_both], problem.n_clusters, problem.weight[has_both]
-    return match_labels(*terms)
+    terms = problem.free.labels, labels, problem.n_clusters, problem.weight
+    return _numbered(problem, match_labels(*terms))
 
 
 def _numbered(problem, numbers):

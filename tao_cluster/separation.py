@@ -212,11 +212,8 @@ class _Sample:
         """
         objective, centers = half.clustered(k)
         found = nearest_center(objective, objective.prepare(self.space[other.which]), centers)
-        own, weight, size = (
-            labels[other.which],
-            other.weight,
-            len(centers),
-        )  # Trimmed has one more, for rows left out
+        own, weight = labels[other.which], other.weight
+        size = len(centers)  # Trimmed has one more, for rows left out
         joint = np.bincount(own * size + found, weight, size**2).reshape(size, size)
         rows, columns = joint.sum(axis=1), joint.sum(axis=0)
         index = (joint / np.maximum(rows[:, None] + columns - joint, 1.0))[:k, :k]
@@ -289,6 +286,5 @@ def _columns(rows):
         return is_numeric, np.zeros(is_numeric.sum())
     values = [np.unique(column) for column in rows.T]
     is_numeric = np.array([len(own) > _FEW_VALUES for own in values])
-    return is_numeric, np.array(
-        [np.median(np.diff(own)) for own in values if len(own) > _FEW_VALUES]
-    )
+    steps = [np.median(np.diff(own)) for own in values if len(own) > _FEW_VALUES]
+    return is_numeric, np.array(steps)

@@ -22,7 +22,7 @@ from ..outofcore.blocks import LocalBlocks
 from ..outofcore.files import ParquetTable, frames_of, numeric_columns
 from ..page import to_html
 from ..plot import save_tree
-from ..reading import cell_errors, file_of, read_table, reading_of
+from ..reading import cell_errors, file_of, reading_of
 from ..report import cluster_names
 from ..saving import load, save
 from ..table import passed_on, table_pipeline
@@ -210,28 +210,8 @@ def read_model(path):
     return model, Schema.from_json(beside)
 
 
-def read_rows(path, model, reading, schema, doubts):
-    """Read rows of a file for a model, and print notes about unusual values.
-
-    Parameters
-    ----------
-    path : Path
-    model : fitted pipeline or estimator, or Tree
-    reading : Reading
-    schema : Schema
-    doubts : {"ask", "warn"}
-
-    Returns
-    -------
-    FileRows
-    """
-    content = read_table(path, reading, partial(note, path), schema, doubts)
-    with cell_errors(path, content):
-        return rows_of(path, content, model, reading)
-
-
 def rows_of(path, content, model, reading):
-    """Return the FileRows of a table or array that was read; see :func:`read_rows`."""
+    """Return the FileRows of a table or array of a file, and print notes about unusual values."""
     if not isinstance(content, pd.DataFrame):
         return FileRows(content, np.arange(content.shape[0]))
     if not isinstance(model, Pipeline):

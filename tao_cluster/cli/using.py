@@ -18,7 +18,7 @@ from ..facade import FORMATS, Facade
 from ..monitoring import checked_ids, monitor
 from ..page import to_html
 from ..plot import save_tree
-from ..reading import Reading, cell_errors
+from ..reading import Reading, cell_errors, read_table
 from ..refitting import KEEPS, last_step, refit
 from ..report import cluster_names, cluster_values
 from ..tree import Tree, tree_of
@@ -98,7 +98,10 @@ def _model_and_rows(options):
             raise ValueError(f"{listed(names, quote=False)} needs DATA, the file to be read.")
         return model, folder.FileRows(None)
     reading = arguments.reading_of(options, schema)
-    return model, folder.read_rows(options.data, model, reading, schema, options.doubts)
+    note = partial(arguments.note, options.data)
+    content = read_table(options.data, reading, note, schema, options.doubts)
+    with cell_errors(options.data, content):
+        return model, folder.rows_of(options.data, content, model, reading)
 
 
 def _predict(options):

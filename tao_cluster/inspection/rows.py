@@ -35,7 +35,7 @@ from ..columns.readers import Level, Number, Reader
 from ..columns.schema import NA_VALUES, Schema
 from ..columns.steps import split_text_steps
 from ..columns.table_reader import TableReader
-from ..columns.view import RawView, as_frame, flat_steps, gaps_of, numbers_of, transformed
+from ..columns.view import RawView, as_frame, flat_steps, numbers_of, transformed
 from ..export.format import percent_text, tested_name
 from ..objectives.base import cluster_sums
 from ..tree import tree_of
@@ -154,7 +154,8 @@ class Rows:
         if X is None:
             return None
         check_aligned(X, y=y)
-        tree, gaps, X = tree_of(model), gaps_of(model, X), check_rows(numbers_of(model, X))
+        gaps = model.gaps(X) if isinstance(model, RawView) else None
+        tree, X = tree_of(model), check_rows(numbers_of(model, X))
         leaf_of_row = tree.apply(X)
         if y is None:
             return cls(tree, X, leaf_of_row, None, [], weight, gaps=gaps)
