@@ -186,7 +186,7 @@ def choose_n_clusters(
         )
     estimator.set_params(**settings)
     given = {"embedding": embedding, "trees": trees, "max_rows": max_rows}
-    return NClusters(*suggest(X, estimator, numbers, **given))
+    return NClusters(**vars(suggest(X, estimator, numbers, **given)))
 
 
 def _checked(n_clusters, n_rows):

@@ -1,8 +1,8 @@
 """How many clusters: groups that are apart, and segments that are found again in other rows."""
 
 import warnings
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,14 +39,14 @@ _MOSTLY = 0.5  # largest share of such columns in the squared distance of two ce
 _NO_GAP = 0.9  # after a pair of clusters with this density, further pairs are not measured
 _OF_SILHOUETTE = 2000  # rows
 _N_TRIALS = 4  # of k-means++ per seed, as scikit-learn makes for 8 to 20 clusters
-_WITH_STARTS = (_SklearnKMeans, AlternatingClustering)
 _MORE_STARTS = 3  # times as many for all rows as for a half, so that the seed matters less
 _RACE, _TOL = 8, 1e-4  # iterations of each start; the best one ends at this relative change of cost
 # If none of these parameters is set, a tree has one leaf per cluster.
 _SIZES = ("max_leaves", "max_parameters", "max_cost_increase", "lambda_", "depth", "init")
 
 
-class Suggestion(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Suggestion:
     """Suggested numbers of clusters, the reason in words, and the measures of all numbers.
 
     See :class:`tao_cluster.n_clusters.NClusters`.
@@ -112,6 +112,7 @@ def _suggestion(table, n_used, n_rows):
     n_of_few = int(max(index.index[is_found], default=1))
     n_clusters = n_apart if n_apart > 1 else n_segments
     more, nearest = gaps[gaps.index > n_apart].nlargest(1), index.nlargest(1)
+    is_small = n_used < _FEW_ROWS * max(n_clusters, 2)
     so = ", so they divide the rows reliably" if n_apart == 1 else ""
     sentences = {
         f"{n_apart} groups are apart: there is a gap between any two of them in "
@@ -119,7 +120,7 @@ def _suggestion(table, n_used, n_rows):
         "No groups are apart.": n_apart == 1 and few.notna().any(),
         f"{n_used} rows, or their different values, are too few to show groups.": not len(table),
         f"Gaps between groups cannot be seen: no column has more than {_FEW_VALUES} values.": (
-            len(table) > 0 and few.isna().all()
+            few.count() == 0 < len(few)
         ),
         f"The next number is {more.index.max()}, with gaps in {100 * more.max():.0f} % of the "
         "divisions into halves.": more.max() > 0,
@@ -131,9 +132,7 @@ def _suggestion(table, n_used, n_rows):
         f"index of the least stable one: {nearest.max():.2f}).": nearest.max() < FOUND_AGAIN,
         "Try other columns or weights of columns, objective='trimmed' if a few rows are far from "
         "all others, or set a number by its use.": n_clusters == 1,
-        f"With fewer than {_FEW_ROWS} rows per cluster, the number is often wrong by one.": (
-            n_used < _FEW_ROWS * max(n_clusters, 2)
-        ),
+        f"With fewer than {_FEW_ROWS} rows per cluster, the number is often off by one.": is_small,
         f"It was measured on {n_used} of the {n_rows} rows.": n_used < n_rows,
     }
     return n_apart, n_segments, " ".join(text for text, holds in sentences.items() if holds)
@@ -212,9 +211,8 @@ class _Sample:
         """
         objective, centers = half.clustered(k)
         found = nearest_center(objective, objective.prepare(self.space[other.which]), centers)
-        own, weight = labels[other.which], other.weight
-        size = len(centers)  # Trimmed has one more, for rows left out
-        joint = np.bincount(own * size + found, weight, size**2).reshape(size, size)
+        size, weight = len(centers), other.weight  # Trimmed has one more, for rows left out
+        joint = np.bincount(labels[other.which] * size + found, weight, size**2).reshape(size, size)
         rows, columns = joint.sum(axis=1), joint.sum(axis=0)
         index = (joint / np.maximum(rows[:, None] + columns - joint, 1.0))[:k, :k]
         index = index[linear_sum_assignment(index, maximize=True)]
@@ -257,9 +255,8 @@ class _Half:
         """
         objective, space = self.sample.objective, self.sample.space[self.which]
         estimator = to_fit(None, objective, space, k, self.seed)
-        if objective.trims or not isinstance(estimator, _WITH_STARTS):
-            terms = (space, space, self.weight, objective, None, k, self.seed)
-            problem = Problem.from_rows(*terms)
+        if objective.trims or not isinstance(estimator, _SklearnKMeans | AlternatingClustering):
+            problem = Problem.from_rows(space, space, self.weight, objective, None, k, self.seed)
             return problem.objective, problem.free.centers
         if type(objective) is KMeans:  # the first seeds for many clusters are those for fewer
             left = iter(self.seeds[:, :k])
@@ -274,10 +271,9 @@ class _Half:
 
 
 def _columns(rows):
-    """Return which columns have more than ten values, and the usual step between their values.
+    """Return which columns have more than ten values, and the usual steps between these values.
 
-    Between two numbers of orders, for example, there are no rows, but this is no gap between
-    groups. The step of sparse columns is 0.
+    There are no rows between, say, two numbers of orders, but this is no gap between groups.
     """
     if sp.issparse(rows):
         stored = pd.Series(rows.data).groupby(rows.indices).nunique()
@@ -285,6 +281,5 @@ def _columns(rows):
         is_numeric = n_values + (rows.getnnz(axis=0) < rows.shape[0]) > _FEW_VALUES
         return is_numeric, np.zeros(is_numeric.sum())
     values = [np.unique(column) for column in rows.T]
-    is_numeric = np.array([len(own) > _FEW_VALUES for own in values])
     steps = [np.median(np.diff(own)) for own in values if len(own) > _FEW_VALUES]
-    return is_numeric, np.array(steps)
+    return np.array([len(own) > _FEW_VALUES for own in values]), np.array(steps)

@@ -93,8 +93,7 @@ def table_pipeline(
         Of pandas, polars or another library that narwhals supports.
     n_clusters : int or "auto", default=8
         "auto" takes the suggestion of :func:`choose_n_clusters` for the rows of `df`, from 2 to 12
-        clusters, or 1 if no number holds. The attribute `suggestion_` of the pipeline has the
-        reason.
+        clusters, or 1 if no number holds. The attribute `suggestion_` of the pipeline says why.
     columns : list of str, optional
         Use only these columns, none of which is left out as a name.
     drop : list of str
