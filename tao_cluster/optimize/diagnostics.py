@@ -82,7 +82,7 @@ def warn_choice(problem, settings, chosen, costs, limits):
     elif problem.objective.trims and _HIGH_TRIMMED < chosen.cost < np.inf:
         warn(
             f"The tree costs {chosen.cost:.3g} % more than the trimmed clustering. Give it more "
-            'leaves, or a larger share of rows without a cluster: objective=Trimmed("kmeans", '
+            "leaves, or a larger share of rows without a cluster: Trimmed(..., "
             f"share={max(0.05, min(0.45, 2 * problem.objective.share)):.2g})."
         )
     elif is_knee and _HIGH_COST < chosen.cost < np.inf and not problem.objective.explains_labels:

@@ -276,7 +276,7 @@ def test_cost_on_new_rows_is_that_of_the_definition(rng):
 def test_oblique_trees_have_no_more_leaves_than_allowed():
     """From random trees, and one of them may lose a cluster: which one depends on the processor."""
     model = TAOClustering(10, max_leaves=12, init="random")
-    trees = [clone(model).set_params(random_state=seed).fit(FEW) for seed in (0, 1)]
+    trees = [clone(model).set_params(random_state=seed).fit(FEW) for seed in (1, 3, 5)]
     assert all(each.tree_.n_leaves <= 12 for each in trees)
     assert max(each.tree_.n_clusters for each in trees) == 10
     assert min(each.cost_increase_ for each in trees) < 20
