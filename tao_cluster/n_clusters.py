@@ -26,7 +26,7 @@ class NClusters(Suggestion):
         The largest number of segments that are found again in other rows; 1 if there are none.
     reason : str
     table : pandas.DataFrame
-        One row per number of clusters k; see :func:`choose_n_clusters` for the halves.
+        One row per number of clusters k; see :func:`tao_cluster.choose_n_clusters` for the halves.
 
         ===================  =====================================================================
         Column               Meaning

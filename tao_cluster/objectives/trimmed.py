@@ -122,9 +122,9 @@ class Trimmed(Part, Objective):
         The cost of the rows in clusters. It must be a sum over rows with centres.
     share : float in [0, 0.5) or "auto", default=0.05
         Largest share of the weight of the rows that the tree leaves without a cluster. "auto" is
-        the share of the rows that :func:`far_cost` calls far from the centres of a trimmed
-        clustering, at most 0.1. It is 0 if no row is far. ``objective="trimmed"`` stands for
-        ``Trimmed(share="auto")``.
+        the share of rows whose cost in a trimmed clustering is above Q3 (Q3 / Q1)^2, for the
+        quartiles Q1 and Q3 of the costs, but at most 0.1. It is 0 if no row is so far.
+        ``objective="trimmed"`` stands for ``Trimmed(share="auto")``.
     price : float > 0, optional
         Cost of a row of weight 1 without a cluster. By default, it follows from the share.
 
