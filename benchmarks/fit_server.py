@@ -7,6 +7,7 @@ import json
 import sys
 import time
 import warnings
+from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,9 @@ def serve():
         if parameters is None:
             X = pd.DataFrame(X, columns=[f"column {i}" for i in range(X.shape[1])])
             X[X.columns[-3:]] = X[X.columns[-3:]].astype(int).astype(str)
-            found = table_pipeline(X, task["k"], random_state=task["seed"], doubts="warn")
+            # Versions before 0.1.0 had no `doubts`.
+            careful = {"doubts": "warn"} if "doubts" in signature(table_pipeline).parameters else {}
+            found = table_pipeline(X, task["k"], random_state=task["seed"], **careful)
         else:
             # The text comes from the command line of the person who runs the benchmark.
             names = {"DirectForm": DirectForm, "PenaltyMethod": PenaltyMethod}

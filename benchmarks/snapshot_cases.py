@@ -493,13 +493,6 @@ OTHERS = {
     "page: several models": lambda: _page_data(_path("axis"), _blobs()),
     "trees of centres": lambda: [f(_blobs()[:4]) for f in (tao.voronoi_tree, tao.bisector_tree)],
     "bounds": lambda: [str(greedy.bounds.bound(n, 8, 5)) for n in ("IMM", "EMN", "DPTree")],
-    "data sets": lambda: [
-        greedy.datasets.synthetic_one(60, 10, random_state=0),
-        greedy.datasets.synthetic_two(4, 20, random_state=0),
-        greedy.datasets.imm_lower_bound(4, random_state=0),
-        greedy.datasets.spacing_lower_bound(),
-        greedy.datasets.kcenter_lower_bound(),
-    ],
     "picture: paper": partial(_drawn, "customers", style="paper", width=3.3, font_size=8),
     "picture: slide": partial(_drawn, "axis", style="slide"),
     "picture: projection": partial(_drawn, "oblique", nodes="projection"),

@@ -1,6 +1,7 @@
 """Trees that leave far rows without a cluster, against removing the farthest rows first.
 
     python -m benchmarks.trimmed --seeds 10
+    python -m benchmarks.trimmed --auto --seeds 20
 
 Each data set has four groups of normal rows in three columns, and 5 % rows that are uniform in a
 box ten times as wide. Both ways leave out at most the given share of the rows. "removed first"
@@ -9,6 +10,9 @@ the others. A cell has the mean over the seeds, with its standard error. The cos
 squared distance of the rows of the groups to the centre that the tree assigns them; rows of groups
 that are left out count with the distance to their nearest centre. New rows are 600 rows of the same
 groups, and 600 far ones, of which the table has the share that the tree leaves out.
+
+With `--auto`, the table has the rows that the free clustering leaves out with share="auto": tables
+of 1000 rows, 2 to 12 columns and 3 to 6 normal groups, with several kinds of wrong rows.
 """
 
 import numpy as np
@@ -26,7 +30,15 @@ def main():
     """Print the table."""
     arguments = parser(__doc__)
     arguments.add_argument("--seeds", type=int, default=10, help="number of data sets")
+    arguments.add_argument("--auto", action="store_true", help="shares that are found")
     options = arguments.parse_args()
+    if options.auto:
+        found = {kind: [_found(kind, s) for s in range(options.seeds)] for kind in KINDS}
+        lines = [
+            {"wrong rows": kind} | dict(zip(FOUND, map(averaged, np.transpose(rows)), strict=True))
+            for kind, rows in found.items()
+        ]
+        return print(markdown(lines))
     lines = []
     for split in ("oblique", "axis"):
         for share in SHARES:
@@ -39,7 +51,42 @@ def main():
                     "share": f"{share:.0%}",
                 }
                 lines.append(line | dict(zip(HEADS, map(averaged, rows), strict=True)))
-    print(markdown(lines))
+    return print(markdown(lines))
+
+
+FOUND = ("wrong, %", "left out, %", "of the wrong rows, %")
+KINDS = {  # share of the wrong rows, and the wrong rows for n rows and d columns
+    "none": (0, lambda rng, X: X),
+    "none, lognormal columns": (0, lambda rng, X: np.exp(rng.normal(size=X.shape) / 2)),
+    "a cell ten times as large": (0.005, lambda rng, X: X + _in_cell(rng, X, lambda x: 9 * x + 60)),
+    "the code 999 in a column": (0.01, lambda rng, X: X + _in_column(rng, X)),
+    "a far group": (0.02, lambda rng, X: rng.normal(size=X.shape) + 40),
+    "Cauchy noise in all columns": (0.03, lambda rng, X: X + 20 * rng.standard_t(1, X.shape)),
+    "uniform in a box twice as wide": (0.05, lambda rng, X: rng.uniform(-16, 16, X.shape)),
+    "uniform in a box ten times as wide": (0.1, lambda rng, X: rng.uniform(-80, 80, X.shape)),
+}
+
+
+def _in_cell(rng, X, change):
+    is_cell = np.arange(X.shape[1]) == rng.integers(X.shape[1], size=len(X))[:, None]
+    return np.where(is_cell, change(X), 0.0)
+
+
+def _in_column(rng, X):
+    return np.where(np.arange(X.shape[1]) == rng.integers(X.shape[1]), 999 - X, 0.0)
+
+
+def _found(kind, seed):
+    """Return percentages: of wrong rows, of rows left out, and of the wrong rows left out."""
+    rng = np.random.default_rng([seed, 1])
+    d, k = rng.integers(2, 13), rng.integers(3, 7)
+    X = rng.uniform(-8, 8, (k, d))[rng.integers(k, size=1000)] + rng.normal(size=(1000, d))
+    share, wrong = KINDS[kind]
+    is_wrong = np.arange(1000) < 1000 * share
+    X[is_wrong if share else slice(None)] = wrong(rng, X[is_wrong] if share else X)
+    model = TAOClustering(k, objective="trimmed", split="axis", max_leaves=k + 1, random_state=seed)
+    is_out = model.fit(X).free_labels_ == -1
+    return 100 * share, 100 * is_out.mean(), 100 * is_out[is_wrong].mean() if share else np.nan
 
 
 HEADS = (

@@ -1,4 +1,4 @@
-"""Greedy methods that explain a clustering by a decision tree, with proven bounds and data sets."""
+"""Greedy methods that explain a clustering by a decision tree, with proven bounds."""
 
 from tao_cluster._utils.imports import load_at_first_use
 

@@ -1,4 +1,4 @@
-from . import bounds, datasets
+from . import bounds
 from .baselines.cart import CART
 from .baselines.cltree import CLTree
 from .baselines.cubt import CUBT
@@ -35,5 +35,4 @@ __all__ = [
     "RandomCuts",
     "SpEx",
     "bounds",
-    "datasets",
 ]

@@ -304,7 +304,8 @@ class SeparateCenters:
     def split(self, leaf, cut):
         """Return the two leaves into which a cut divides the rows and centres of a leaf."""
         terms = (cut.feature, cut.threshold)
-        rows_left, is_left = self.points.goes_left(leaf.rows, *terms), self._centers_left(cut)
+        rows_left = self.points.goes_left(leaf.rows, *terms)
+        is_left = self.points.centers[:, cut.feature] <= cut.threshold
         cell, cell_left, parts = leaf.rows, rows_left, []
         if self.points.leaf_size is not None and len(leaf.cell) > len(leaf.rows):
             cell, cell_left = leaf.cell, self.points.goes_left(leaf.cell, *terms)
@@ -321,6 +322,3 @@ class SeparateCenters:
             own = cell[cell_left == goes_left]
             parts.append(CenterLeaf(rows, centers, path, is_complete, own, above))
         return tuple(parts)
-
-    def _centers_left(self, cut):
-        return self.points.centers[:, cut.feature] <= cut.threshold

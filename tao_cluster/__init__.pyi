@@ -30,6 +30,7 @@ from .comparison.stability import stability
 from .constraints import Constraints
 from .description import describe
 from .estimator import TAOClustering, tao_path
+from .explanations import explain, nearest_change
 from .initial_trees.exact import bisector_tree, voronoi_tree
 from .monitoring import monitor
 from .n_clusters import choose_n_clusters
@@ -57,10 +58,12 @@ __all__ = [
     "choose_n_clusters",
     "compare",
     "describe",
+    "explain",
     "fit_nested",
     "knee",
     "load",
     "monitor",
+    "nearest_change",
     "nested",
     "read_table",
     "refit",

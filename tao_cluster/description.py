@@ -2,6 +2,7 @@
 
 import html
 import itertools
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 
 from ._utils.frames import check_aligned
 from .columns.names import Indicator, level_features, printable
@@ -23,9 +23,10 @@ from .inspection.rows import Means, Values, grouped
 from .objectives.base import cluster_sums
 from .objectives.labels import encode
 from .plot.cards import plot_cards
+from .plot.curves import free_name
 from .plot.style import Target
 from .problem.repeats import content_order, row_keys
-from .reference import free_labels
+from .reference import free_labels, match_labels
 from .report import check_weight, cluster_names, cluster_numbers, position_of, report
 from .tree import tree_of
 from .tree.conditions import LevelSet
@@ -49,6 +50,11 @@ _HONEST = (
     "These rows did not make the segments, so that the intervals are honest. In columns that the "
     "tree tests, segments differ by definition."
 )
+
+_PROMPT = """Give each segment a short name of at most three words, in the language of the columns.
+All names are distinct, and none would suit another segment as well. A name promises nothing that
+the facts above do not support: no motives, no loyalty, no future.
+Answer with nothing but a JSON object of this form: """
 
 
 @np.errstate(under="ignore")
@@ -125,19 +131,20 @@ def describe(
     classes, segments = getattr(last, "classes_", None), []
     numbers, noun = [k for k in cluster_numbers(view) if k >= 0], printable(str(rows))
     nouns = noun, f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
+    weighted = "" if sample_weight is None else " of the weight"
     for k in [*numbers, *([-1] if has_rest else [])]:
         own, here = [leaf for leaf in all_leaves if nodes[leaf]["cluster"] == k], read.clusters == k
         n, size = int((here & (weight > 0)).sum()), float(weight[here].sum())
         share, cost, fit = size / float(weight.sum()), quality.cost(here), quality.fit(k, here)
-        weighted = "" if sample_weight is None else " of the weight"
-        size_text = f"{n} {nouns[n == 1]} ({100 * share:.1f} %{weighted})"
+        size_text = f"{grouped(str(n))} {nouns[n == 1]} ({100 * share:.1f} %{weighted})"
         rule = _alternatives([english[leaf] for leaf in own])
         means, features, off = read.means, read.means.features, read.means.deviations(k)
         most, typical = read.mentioned(k, here, share), quality.typical(k, here)
+        barred = most if len(most) > 1 else means.largest(off, 2)
         texts = {
-            j: (means.text(j, means.mean[k, j]), means.text(j, means.overall[j])) for j in most
+            j: (means.text(j, means.mean[k, j]), means.text(j, means.overall[j])) for j in barred
         }
-        bars = [(features[j].label, "{} ({})".format(*texts[j]), off[j]) for j in most[:_LISTED]]
+        bars = [(features[j].label, "{} ({})".format(*texts[j]), off[j]) for j in barred[:_LISTED]]
         alone = _tested_alone(tree_of(view), own, nodes, read.names)
         others = [j for j in most if features[j].column not in alone][:_IN_SENTENCE]
         phrases = [f"{features[j].phrase} {texts[j][0]} against {texts[j][1]}" for j in others]
@@ -146,26 +153,25 @@ def describe(
             f"{text}{_fit_text(*quality.fit(k, leaves == leaf))}"
             for leaf, text in zip(own, rules_of(view, read.names, nodes, own), strict=True)
         ]
-        if len(own) > 1:
-            lines += [f"all rules{_fit_text(*fit)}"] if math.isfinite(fit[1]) else []
-        compared = ", ".join(f"{label} {both} {size:+.1f} sd" for label, both, size in bars)
-        lines += [f"differs most in: {compared}"] if bars else []
+        lines += [f"all rules{_fit_text(*fit)}"] * (len(own) > 1 and math.isfinite(fit[1]))
+        compared = [f"{label} {both} {size:+.1f} sd" for label, both, size in bars[: len(most)]]
+        lines += [f"differs most in: {', '.join(compared)}"] if most else []
         lines += [f"cost: {_cost_text(cost)}"] if math.isfinite(cost) else []
         lines += [] if typical is None else [f"most typical row: row {typical}"]
-        n_unlabelled = int((here & unlabelled).sum())
+        n_unlabelled = (here & unlabelled).sum()
         lines += [f"rows without a label: {n_unlabelled}"] if n_unlabelled else []
         who = (labels[k], k, k if classes is None else classes[k]) if k >= 0 else (NO_SEGMENT, k, k)
         sentence = f"{size_text}: {'; '.join(filter(None, [rule, ', '.join(phrases)]))}"
-        known = n, size, share, size_text, rule, sentence, bars, lines, *fit, cost, typical
-        segments.append(Segment(*who, *known))
+        known = size_text, rule, sentence, bars, lines, *fit, cost, typical
+        segments.append(Segment(*who, n, size, share, *known))
     segments.sort(key=lambda segment: (segment.number < 0, -segment.share))
     cost = quality.cost(np.ones(len(weight), dtype=bool))
-    heading = f"{len(segments) - has_rest} segments of {int((weight > 0).sum())} {noun}"
+    n, count = len(segments) - has_rest, grouped(str(int((weight > 0).sum())))
+    heading = f"{n} segment{'s' * (n != 1)} of {count} {noun}"
     heading += f"; the tree costs {_cost_text(cost)}" if math.isfinite(cost) else ""
     if unlabelled.any():
         heading += f"; {unlabelled.sum()} of them have no label, but the tree assigns them, too"
-    options = model, feature_names, sample_weight is not None
-    return Description(segments, heading, cost, read, *options)
+    return Description(segments, heading, cost, read, model, feature_names, bool(weighted))
 
 
 class _Read(NamedTuple):
@@ -318,10 +324,7 @@ class _Quality:
         n_clusters = len(last.cluster_centers_)
         match = {k: k for k in range(n_clusters)}
         if space.classes is None:
-            has_both = (clusters >= 0) & (free >= 0)
-            joint = np.zeros((n_clusters, int(free.max()) + 1))
-            np.add.at(joint, (clusters[has_both], free[has_both]), weight[has_both])
-            match = dict(np.transpose(linear_sum_assignment(joint, maximize=True)).tolist())
+            match = dict(enumerate(match_labels(clusters, free, n_clusters, weight)))
         return cls(weight, free, match, costs, distances)
 
     def fit(self, k, here):
@@ -456,6 +459,17 @@ class Description:
         return pd.DataFrame(lines, columns=names)
 
     @property
+    def title(self):
+        """The number of clusters and of rows, and the share in their free cluster: str."""
+        known = self.table.dropna(subset="precision")
+        count, other = self.heading.split(";")[0], free_name(self._read.last)
+        if known.empty:
+            return count
+        kept = percent_text(np.average(known["precision"], weights=known["share"]))
+        place = "the labels have" if other == "labels" else f"{other} has"
+        return f"{count}; the tree keeps {kept} of them where {place} them"
+
+    @property
     def text(self):
         """The sentence and the facts of each cluster: str."""
         parts = ("\n  ".join([f"{s.name}: {s.sentence}", *s.lines]) for s in self.segments)
@@ -477,6 +491,18 @@ class Description:
         head = f"<meta charset='utf-8'><title>{html.escape(self.heading)}</title>"
         return f"<!doctype html><html><head>{head}</head><body>{self._repr_html_()}</body></html>"
 
+    def to_prompt(self):
+        """Return a text that asks any language model for a name of each cluster.
+
+        It has the sizes, rules and means of the clusters, and no row. Nothing is sent. The answer
+        is a JSON object for ``model.name_clusters(json.loads(answer))``.
+        """
+        table = self.table[[s.number >= 0 for s in self.segments]]
+        lines = "Segment " + table["cluster"].astype(str) + ": " + table["sentence"]
+        parts = lines + "\nMeans (of all): " + table["differences"]
+        form = json.dumps(dict.fromkeys(table["cluster"].astype(str), "..."), ensure_ascii=False)
+        return "\n\n".join([f"{self.heading.split(';')[0]}:", *parts, _PROMPT + form]) + "\n"
+
     def _repr_html_(self):
         parts = (list_html(f"{s.name}: {s.sentence}", s.lines) for s in self.segments)
         return f"<div><h3>{html.escape(self.heading)}</h3>{''.join(parts)}</div>"
@@ -487,7 +513,7 @@ class Description:
         Parameters
         ----------
         title : str, optional
-            Default: the number of clusters and of rows and, except on a slide, the cost.
+            Default: the `title` of this description.
         **options
             style, width, height, figsize and font_size, as for :func:`tao_cluster.plot.plot_tree`.
 
@@ -496,8 +522,7 @@ class Description:
         matplotlib Figure
         """
         target = Target.from_options(**options)
-        usual = self.heading.split(";")[0] if target.style == "slide" else self.heading
-        return plot_cards(self.segments, usual if title is None else title, target)
+        return plot_cards(self.segments, self.title if title is None else title, target)
 
     def contrast(self, a, b, X_new=None, *, n=10, sample_weight=None):
         """Compare two clusters by the columns that differ most between them.

@@ -138,11 +138,11 @@ class TAOClustering(TreeClustering):
         total weight (float). If a sample finds the tree, all rows still count.
     constraints : Constraints, optional
         Which columns tests may use, and how often and where; see :class:`Constraints`.
-    objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
+    objective : {"kmeans", "spherical", "kmedians", "kmedoids", "trimmed", "labels"} or Objective, \
             default="kmeans"
         Dissimilarity of a row and a centre: squared Euclidean, cosine, L1, or Euclidean distance
-        to a row (other metrics: :class:`.KMedoids`). "labels" explains labels, ``fit(X, y)``; the
-        cost is the weight of misassigned rows. :class:`.Trimmed` leaves rows without a cluster.
+        to a row (other metrics: :class:`.KMedoids`). "trimmed" (:class:`.Trimmed`) leaves out far
+        rows. "labels" explains labels, ``fit(X, y)``; the cost is the weight of misassigned rows.
     split : {"oblique", "axis"}, Oblique or AxisAligned, default="oblique"
         "oblique" tests weighted sums of a few features, "axis" single features. Thresholds are
         halfway between the closest rows on both sides; :class:`AxisAligned(midpoints=False)

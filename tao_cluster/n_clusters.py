@@ -26,7 +26,7 @@ class NClusters(Suggestion):
         The largest number of segments that are found again in other rows; 1 if there are none.
     reason : str
     table : pandas.DataFrame
-        One row per number of clusters k; see :func:`choose_n_clusters` for the halves.
+        One row per number of clusters k; see :func:`tao_cluster.choose_n_clusters` for the halves.
 
         ===================  =====================================================================
         Column               Meaning
@@ -120,7 +120,8 @@ def choose_n_clusters(
         Whether to fit a tree for each number. They take much time and do not change the suggestion.
         Unless the estimator sets a size, a tree has at most one leaf per cluster.
     max_rows : int, default=20000
-        Size of a random sample of the rows, if there are more.
+        Size of a random sample of the rows, if there are more. A trimmed objective uses at most
+        5000 rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the halves and of all fits.
     n_jobs : int, optional

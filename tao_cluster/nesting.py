@@ -336,7 +336,8 @@ def nested(model, X, n_clusters=None, *, form=None, sample_weight=None, embeddin
                 "the tree."
             )
         children, cost, mass = _costs(problem, children, group)
-    found = Hierarchy.by_gain(children, cost, mass, _root(children), k)
+    root = np.setdiff1d(np.arange(len(children)), children)[0]  # the node that is no child
+    found = Hierarchy.by_gain(children, cost, mass, int(root), k)
     cluster = np.full(tree.n_nodes, -1, tree.leaf_label.dtype)
     for c, node in enumerate(found.leaves):
         below = _leaves_below(children, node)
@@ -619,11 +620,6 @@ def _costs(problem, children, group):
     nodes = range(len(children))
     mass = np.array([problem.weight[rows[node]].sum() for node in nodes])
     return np.array(children), np.array([cost[node] for node in nodes]), mass
-
-
-def _root(children):
-    """Return the node that is no child."""
-    return int(np.setdiff1d(np.arange(len(children)), children)[0])
 
 
 def _children_of(tree):

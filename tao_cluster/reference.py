@@ -615,9 +615,9 @@ def match_labels(labels, free_labels, n_clusters, weight=None):
     Parameters
     ----------
     labels : int array of shape (n,)
-        Clusters with any numbering, in 0..n_clusters-1.
+        Clusters with any numbering, in 0..n_clusters-1; -1 for rows without a cluster.
     free_labels : int array of shape (n,)
-        Free clustering of the same rows, in 0..n_clusters-1.
+        Free clustering of the same rows, in 0..n_clusters-1 or -1.
     n_clusters : int
     weight : array of shape (n,), optional
 
@@ -629,7 +629,7 @@ def match_labels(labels, free_labels, n_clusters, weight=None):
     Raises
     ------
     ValueError
-        If a label is not in 0..n_clusters-1.
+        If a label is above n_clusters-1.
 
     Examples
     --------
@@ -637,10 +637,11 @@ def match_labels(labels, free_labels, n_clusters, weight=None):
     [2, 0, 1]
     """
     labels, free_labels = np.asarray(labels), np.asarray(free_labels)
-    for each in (labels, free_labels):
-        if len(each) and not 0 <= each.min() <= each.max() < n_clusters:
-            raise ValueError(f"Labels to be matched must lie in 0..{n_clusters - 1}.")
-    pairs = labels * np.int64(n_clusters) + free_labels
+    if max(labels.max(initial=0), free_labels.max(initial=0)) >= n_clusters:
+        raise ValueError(f"Labels to be matched must lie in 0..{n_clusters - 1}.")
+    both = (labels >= 0) & (free_labels >= 0)
+    pairs = labels[both] * np.int64(n_clusters) + free_labels[both]
+    weight = None if weight is None else weight[both]
     overlap = np.bincount(pairs, weight, n_clusters**2).reshape(n_clusters, n_clusters)
     return linear_sum_assignment(overlap, maximize=True)[1].astype(np.int64)
 

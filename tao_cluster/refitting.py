@@ -16,6 +16,7 @@ from ._utils.threads import interrupt_warns, one_thread
 from ._utils.warnings import listed
 from .columns.view import flat_steps, seen
 from .export.format import condition_text
+from .export.text import rules_of
 from .optimize.penalty_method import with_histograms
 from .optimize.state import Evaluator, History, descend
 from .optimize.tree_step import TreeStep
@@ -126,11 +127,10 @@ def facts_of(model):
 
 
 def refitted(model, X, new_X, keep, further):
-    """Return the new model, the cost increase of the old one on X, and how many rows stay.
+    """Return the new model, the cost increase of the old one on X, and which rows stay.
 
-    X are the rows for the old model, and `new_X` the same rows for the new one. The last two
-    results are the share of rows with the same cluster, and the Jaccard index of the rows of each
-    cluster then and now.
+    X are the rows for the old model, and `new_X` the same rows for the new one. The last result is
+    the weight of the rows by old cluster (lines) and new cluster (columns), both by their position.
     """
     if not isinstance(model, Pipeline):
         return _of_estimator(model, X, new_X, keep, further)
@@ -178,24 +178,32 @@ def _of_estimator(model, X, new_X, keep, further):
     old = tree.leaf_label[model.apply(X)]
     found, weight = _fitted(model, new_X, old, keep, further)
     new = found.tree_.leaf_label[found.apply(new_X)]
-    overlaps = {}
-    for label, k in enumerate(cluster_numbers(model)):
-        is_old, is_new = old == label, new == label
-        both, either = weight @ (is_old & is_new), weight @ (is_old | is_new)
-        overlaps[k] = float(both / either) if either else 1.0
+    joint = np.zeros([len(cluster_numbers(model))] * 2)
+    np.add.at(joint, (old, new), weight)
     if hasattr(model, "cluster_names_"):
-        found.cluster_names_ = _with_evidence(model, overlaps)
-    return found, before, float(np.average(old == new, weights=weight)), overlaps
+        found.cluster_names_ = _with_evidence(model, joint)
+    return found, before, joint
 
 
-def _with_evidence(model, overlaps):
+def _overlaps(joint):
+    """Return the Jaccard index of each old and new cluster; NaN for a cluster without rows."""
+    both, either = np.diag(joint), joint.sum(axis=0) + joint.sum(axis=1) - np.diag(joint)
+    return both / np.where(either > 0, either, np.nan)
+
+
+def _are_other(model, joint):
+    """Return which clusters share too few rows with the old ones: bool array."""
+    are_numbers = np.array(cluster_numbers(model)) >= 0
+    return (_overlaps(joint) < _EVIDENCE) & are_numbers & (not hasattr(model, "classes_"))
+
+
+def _with_evidence(model, joint):
     """Return the names of a model, with "new segment" for clusters that share too few rows."""
-    names, has_labels = list(model.cluster_names_), hasattr(model, "classes_")
-    is_kept = [has_labels or k < 0 or share >= _EVIDENCE for k, share in overlaps.items()]
-    taken = {name for name, kept in zip(names, is_kept, strict=True) if kept}
+    names, is_other = list(model.cluster_names_), _are_other(model, joint)
+    taken = {name for name, other in zip(names, is_other, strict=True) if not other}
     others = (f"new segment{f' {i}' if i > 1 else ''}" for i in itertools.count(1))
     free = (name for name in others if name not in taken)
-    return [name if kept else next(free) for name, kept in zip(names, is_kept, strict=True)]
+    return [next(free) if other else name for name, other in zip(names, is_other, strict=True)]
 
 
 def _fitted(model, new_X, old, keep, further):
@@ -268,21 +276,15 @@ def _solved(model, method, problem, rows, old, keep):
         result = fit_narrowed(method, problem)
     if is_numbered:
         labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
-        numbers = _match(labels, old, problem)
+        numbers = match_labels(labels, old, problem.n_clusters, problem.weight)
         problem, result = _numbered(problem, numbers), _renumbered(result, numbers)
     return problem, result
 
 
 def numbered_like(problem, labels):
     """Return the problem with free clusters numbered like the labels of its rows, if possible."""
-    return _numbered(problem, _match(problem.free.labels, labels, problem))
-
-
-def _match(labels, old, problem):
-    """Return the new number of each cluster, by which most weight keeps its old cluster."""
-    has_both = (labels >= 0) & (old >= 0)
-    terms = labels[has_both], old[has_both], problem.n_clusters, problem.weight[has_both]
-    return match_labels(*terms)
+    terms = problem.free.labels, labels, problem.n_clusters, problem.weight
+    return _numbered(problem, match_labels(*terms))
 
 
 def _numbered(problem, numbers):
@@ -306,7 +308,7 @@ def _renumbered(result, numbers):
 # ---------------------------------------------------------------- what has changed
 
 
-def _changes(model, found, keep, before, kept, overlaps):
+def _changes(model, found, keep, before, joint):
     """Return the text of :attr:`refit_changes_`."""
     old, new = facts_of(model), facts_of(found)
     costs = [facts["summary"]["cost_increase"] for facts in (old, new)]
@@ -315,8 +317,10 @@ def _changes(model, found, keep, before, kept, overlaps):
         when: {part["cluster"]: 100 * part["share"] for part in facts["clusters"]}
         for when, facts in (("before", old), ("now", new))
     })  # fmt: skip
-    sizes["overlap"] = 100 * pd.Series(overlaps)
     names = [{part["cluster"]: part["name"] for part in facts["clusters"]} for facts in (old, new)]
+    last, kept = last_step(model), np.trace(joint) / joint.sum()
+    numbers = cluster_numbers(last)
+    sizes["overlap"] = pd.Series(100 * _overlaps(joint), numbers)
     sizes = sizes.rename(names[1])
     gone = [names[0][k] for k in names[0] if names[0][k] not in names[1].values()]
     explains = new["summary"]["explains_labels"]
@@ -325,10 +329,19 @@ def _changes(model, found, keep, before, kept, overlaps):
         f"{'Rows with another label' if explains else 'Cost increase'}: {costs[0]} in the old fit, "
         f"{before:.1f} % on the new rows with the old tests and free centres, {costs[1]} now.",
         "Shares of the rows in percent, and overlap then and now on the new rows (Jaccard index):",
-        sizes.to_string(float_format="{:.1f}".format),
+        sizes.to_string(float_format="{:.1f}".format, na_rep="-"),
     ]
+    for j in np.flatnonzero(_are_other(last, joint) & joint.any(axis=0)):
+        share = pd.Series(100 * joint[:, j] / joint[:, j].sum(), numbers).rename(names[0])
+        were = [f"{name} ({n:.0f} %)" for name, n in share.nlargest(3).items() if n >= 1]
+        name, were = names[1][numbers[j]], listed(were, quote=False)
+        lines.append(f"{name} is another segment than before: its rows were in {were}.")
     if gone:
         lines += [f"No segment is close enough to keep the name {listed(gone)}."]
+    lost = [node["id"] for node in new["nodes"] if node["is_leaf"] and not node["rows"]]
+    if lost:
+        rules = rules_of(*seen(found), new["nodes"], lost)
+        lines += ["No row fulfils these rules any more:", *(f"  {rule}" for rule in rules)]
     tests = [[node for node in facts["nodes"] if not node["is_leaf"]] for facts in (old, new)]
     if keep == "columns":
         moved = [

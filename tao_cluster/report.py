@@ -244,9 +244,9 @@ def name_clusters(model, names):
     model : fitted estimator
     names : dict or list of str
         A dict has one name per cluster to be named, for example ``{0: "Loyal", 3: "At risk"}``.
-        Its keys are the numbers of clusters or, if the model explains labels, the labels. Other
-        clusters keep the name that they have. A list names all clusters, in the order of their
-        numbers or of `classes_`.
+        Its keys are the numbers of clusters or, if the model explains labels, the labels, also as
+        strings, as in JSON. Other clusters keep the name that they have. A list names all
+        clusters, in the order of their numbers or of `classes_`.
 
     Returns
     -------
@@ -289,7 +289,8 @@ def checked_names(names, labels, current):
         If the names are not allowed.
     """
     if hasattr(names, "keys"):
-        names, known = dict(names), [*labels]
+        known, texts = [*labels], {str(label): label for label in labels}
+        names = {key if key in known else texts.get(key, key): name for key, name in names.items()}
         unknown = [key for key in names if key not in known]
         if unknown:
             raise ValueError(
@@ -312,7 +313,7 @@ def checked_names(names, labels, current):
     wrong = [name for name in names if not isinstance(name, str) or not name.strip()]
     if wrong:
         raise ValueError(f"Names of clusters must be strings that are not empty, got {wrong[0]!r}.")
-    times = Counter(map(printable, names))
+    times = Counter(" ".join(printable(name).split()) for name in names)
     twice = [name for name, count in times.items() if count > 1]
     if twice:
         raise ValueError(
@@ -332,7 +333,7 @@ def position_of(model, k):
     if np.ndim(k) > 0:
         raise ValueError(f"k must be a cluster, not a {type(k).__name__}: give rows as X=... or x.")
     labels, names = np.asarray(_labels(model)).tolist(), cluster_names(model)
-    for known in (labels, names):
+    for known in (labels, names, [*map(str, labels)]):
         if k in known:
             return known.index(k)
     said = f"labels are {labels}"

@@ -28,6 +28,7 @@ from .reference import nearest_center, to_fit
 from .tree.split_statistics import GAP, density_ratio
 
 MOST_ROWS = 20_000  # rows of a sample, in which the numbers of clusters are compared
+_MOST_TRIMMED = 5000  # rows of a trimmed clustering, whose starts take ten times as long
 HALVINGS, MAJORITY = 10, 0.5  # groups are apart if there are gaps in this share of the halvings
 FOUND_AGAIN = 0.7  # least mean Jaccard index of a segment and its match (Hennig 2007: "stable")
 _MOST_CLUSTERS = 12  # tried by default
@@ -38,6 +39,7 @@ _MOSTLY = 0.5  # largest share of such columns in the squared distance of two ce
 _NO_GAP = 0.9  # after a pair of clusters with this density, further pairs are not measured
 _OF_SILHOUETTE = 2000  # rows
 _N_TRIALS = 4  # of k-means++ per seed, as scikit-learn makes for 8 to 20 clusters
+_MORE_STARTS = 3  # times as many for all rows as for a half, so that the seed matters less
 _RACE, _TOL = 8, 1e-4  # iterations of each start; the best one ends at this relative change of cost
 # If none of these parameters is set, a tree has one leaf per cluster.
 _SIZES = ("max_leaves", "max_parameters", "max_cost_increase", "lambda_", "depth", "init")
@@ -77,6 +79,8 @@ def suggest(X, estimator, n_clusters=None, *, embedding=None, trees=True, max_ro
     if n_clusters is None:
         n_clusters = range(2, min(n_rows, _MOST_CLUSTERS) + 1)
     rng = check_random_state(estimator.random_state)
+    if getattr(estimator._method().objective, "trims", False):
+        max_rows = min(max_rows, _MOST_TRIMMED)
     order = rng.permutation(content_order(X, embedding))[:max_rows]
     given = {"X": X} if embedding is None else {"X": X, "embedding": embedding}
     given = {name: _safe_indexing(rows, order) for name, rows in given.items()}
@@ -105,6 +109,7 @@ def _suggestion(table, n_used, n_rows):
     n_apart = int(max(gaps.index[gaps >= MAJORITY], default=1))
     is_found = index >= FOUND_AGAIN
     n_segments = int(max(index.index[is_found & ~(few > _MOSTLY)], default=1))
+    n_of_few = int(max(index.index[is_found], default=1))
     n_clusters = n_apart if n_apart > 1 else n_segments
     more, nearest = gaps[gaps.index > n_apart].nlargest(1), index.nlargest(1)
     is_small = n_used < _FEW_ROWS * max(n_clusters, 2)
@@ -112,18 +117,21 @@ def _suggestion(table, n_used, n_rows):
     sentences = {
         f"{n_apart} groups are apart: there is a gap between any two of them in "
         f"{100 * gaps.get(n_apart, 0):.0f} % of the divisions into halves.": n_apart > 1,
-        "No groups are apart.": n_apart == 1,
-        f"{n_used} rows, or their different values, are too few to show any.": not len(table),
-        f"No column has more than {_FEW_VALUES} values to show gaps.": few.count() == 0 < len(few),
+        "No groups are apart.": n_apart == 1 and few.notna().any(),
+        f"{n_used} rows, or their different values, are too few to show groups.": not len(table),
+        f"Gaps between groups cannot be seen: no column has more than {_FEW_VALUES} values.": (
+            few.count() == 0 < len(few)
+        ),
         f"The next number is {more.index.max()}, with gaps in {100 * more.max():.0f} % of the "
         "divisions into halves.": more.max() > 0,
         f"{n_segments} segments are found again in other rows (Jaccard index of the least stable "
         f"one: {index.get(n_segments, 0):.2f}){so}.": n_segments > 1,
-        "Segments are found again in other rows only where columns with at most "
-        f"{_FEW_VALUES} values make most of the difference.": n_segments == 1 and is_found.any(),
+        f"{n_of_few} segments are found again only by columns with at most {_FEW_VALUES} values, "
+        "which make most of the difference of some of them.": n_of_few > n_segments,
         f"No segments are found again in other rows; {nearest.index.max()} come closest (Jaccard "
         f"index of the least stable one: {nearest.max():.2f}).": nearest.max() < FOUND_AGAIN,
-        "Try other columns or weights of columns, or set a number by its use.": n_clusters == 1,
+        "Try other columns or weights of columns, objective='trimmed' if a few rows are far from "
+        "all others, or set a number by its use.": n_clusters == 1,
         f"With fewer than {_FEW_ROWS} rows per cluster, the number is often off by one.": is_small,
         f"It was measured on {n_used} of the {n_rows} rows.": n_used < n_rows,
     }
@@ -158,7 +166,7 @@ class _Sample:
         rows = normalize(self.space) if is_spherical else self.space
         self.is_numeric, self.steps = _columns(rows)
         self.numeric = rows[:, self.is_numeric]
-        self.whole = _Half(self, slice(None), seed)
+        self.whole = _Half(self, slice(None), seed, _MORE_STARTS)
         self.shown = self.row_of_input[:_OF_SILHOUETTE]
         self.distances = pairwise_distances(rows[self.shown])
 
@@ -227,18 +235,18 @@ class _Sample:
 class _Half:
     """One half of the rows: the distinct ones, weighted by the number of their copies."""
 
-    def __init__(self, sample, rows, seed):
+    def __init__(self, sample, rows, seed, times=1):
         counts = np.bincount(sample.row_of_input[rows], minlength=sample.space.shape[0])
         self.sample, self.which, self.seed = sample, np.flatnonzero(counts), seed
-        self.weight = counts[self.which].astype(np.float64)
+        self.weight, self.times = counts[self.which].astype(np.float64), times
 
     @cached_property
     def seeds(self):
         """The rows from which the starts of k-means begin: int array (n_starts, clusters)."""
         rng, most = np.random.RandomState(self.seed), min(self.sample.most, len(self.weight))
         terms = {"sample_weight": self.weight, "random_state": rng, "n_local_trials": _N_TRIALS}
-        starts, space = range(self.sample.objective.n_init), self.sample.space[self.which]
-        return np.array([kmeans_plusplus(space, most, **terms)[1] for _ in starts])
+        n_starts, space = self.times * self.sample.objective.n_init, self.sample.space[self.which]
+        return np.array([kmeans_plusplus(space, most, **terms)[1] for _ in range(n_starts)])
 
     def clustered(self, k):
         """Return the objective (Trimmed has its price then) and the centres without a tree.
@@ -255,7 +263,7 @@ class _Half:
             estimator.set_params(init=lambda X, *_, **__: as_array(X[next(left)]))
         elif getattr(estimator, "swaps", None) == "settled":
             estimator.set_params(swaps=None)
-        estimator.set_params(max_iter=_RACE, tol=0)
+        estimator.set_params(n_init=self.times * estimator.n_init, max_iter=_RACE, tol=0)
         with one_thread():
             best = estimator.fit(space, sample_weight=self.weight).cluster_centers_
             run = lloyd(objective, objective.prepare(space), self.weight, best, tol=_TOL)

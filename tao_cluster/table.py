@@ -201,7 +201,7 @@ def table_pipeline(
     if not used:
         reasons = "; ".join(f"{d.column}: {d.why or d.done}" for d in decisions)
         raise ValueError(f"No column is left to cluster by ({reasons}).")
-    _warn(decisions, getattr(parameters.get("objective"), "trims", False))
+    _warn(decisions, parameters.get("objective"))
     reader = TableReader(Schema(tuple(decisions), na_values, df.attrs.get("file", given.file)))
     has_gaps = {decision.column: decision.n_missing > 0 for decision in used}
     encoder = _encoder(
@@ -466,13 +466,14 @@ def _decisions(df, options, doubts):
     return decisions
 
 
-def _warn(decisions, is_trimmed):
+def _warn(decisions, objective):
     """Warn of values far from all others, and of numeric columns with many missing values.
 
-    An objective that is trimmed is what the first warning recommends, and needs none.
+    The objectives that the first warning recommends need none.
     """
+    is_robust = objective in ("trimmed", "kmedians") or getattr(objective, "trims", False)
     doubts = [decision.doubt for decision in decisions if decision.doubt]
-    if doubts and not is_trimmed:
+    if doubts and not is_robust:
         text = "; ".join(doubts)
         warn(f"{text[0].upper()}{text[1:]}.", DecisionWarning)
     many = [

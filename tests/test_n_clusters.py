@@ -132,12 +132,12 @@ def test_columns_of_few_values_alone_give_no_groups():
     X = np.hstack([category(300, 3, 0), category(300, 2, 1)])
     found = choose_n_clusters(X, [5, 6, 7], **QUICK)
     assert (found.n_apart, found.n_segments) == (1, 6)  # each pair of levels is a segment
-    assert "No column has more than 10 values to show gaps" in found.reason
+    assert "no column has more than 10 values" in found.reason
     assert found.table["few_valued"].isna().all()
     noise = np.random.default_rng(0).normal(size=(300, 3))
     found = choose_n_clusters(np.hstack([9 * X, noise]), [6], **QUICK)
     assert (found.n_clusters, found.table.loc[6, "stability"]) == (1, 1)
-    assert "only where columns with at most 10 values" in found.reason
+    assert "found again only by columns with at most 10 values" in found.reason
     assert "set a number by its use" in found.reason
 
 
@@ -244,7 +244,11 @@ def test_data_without_clusters_and_tiny_data_have_one():
     for X in (np.ones((60, 2)), np.arange(4.0)[:, None], np.ones((3, 1)), np.arange(9.0)[:, None]):
         found = choose_n_clusters(X, range(2, len(X) + 1)[:11], **QUICK)
         assert found.n_clusters == 1
-        assert found.reason.startswith("No groups are apart.")
+        assert (
+            found.reason.startswith("No groups are apart.")
+            or "groups cannot" in found.reason
+            or ("too few to show groups" in found.reason)
+        )
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 8)))
     with pytest.warns(UserWarning, match=r"No groups are apart.* set a number by its use"):
         pipeline = table_pipeline(table, "auto", random_state=0)

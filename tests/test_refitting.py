@@ -169,6 +169,30 @@ def test_weights_embeddings_labels_and_sparse_rows(keep):
         refit(model, now, keep, y=np.where(names == "d", "e", names))
 
 
+def test_what_is_new_and_which_rules_lost_their_rows_is_said():
+    rng = np.random.default_rng(0)
+    places = 20.0 * np.eye(5)
+    places[4, 0] = 20.0  # a new group next to the first one, where no old test looks
+    groups = np.repeat([0, 1, 2, 3], 100), np.repeat([0, 1, 2, 4], [150, 100, 100, 50])
+    old, new = (places[group] + rng.normal(size=(400, 5)) for group in groups)
+    model = TAOClustering(4, split="axis", **QUICK).fit(old)
+    gone, home = model.predict(places[[3, 0]])
+    found = refit(model, new, "nothing", verbose=0)
+    number = found.predict(places[[4]])[0]
+    text = f"cluster {number} is another segment than before: its rows were in cluster {home} (100 "
+    assert text in found.refit_changes_
+    assert found.refit_changes_.count("another segment") == 1
+    few = refit(model, old[model.predict(old) != gone], "tests", verbose=0).refit_changes_
+    rules = few.split("No row fulfils these rules any more:\n")[1].splitlines()
+    assert len(rules) == 1
+    assert rules[0].endswith(f"then cluster {gone} (0 rows, 0.0 %)")
+    lines = {line.split("  ")[0]: line.split()[-1] for line in few.splitlines()}
+    assert lines[f"cluster {gone}"] == "-"
+    assert lines[f"cluster {home}"] == "100.0"
+    assert "another segment" not in few
+    assert "No row fulfils" not in refit(model, old, "tests", verbose=0).refit_changes_
+
+
 def test_what_cannot_be_kept_raises():
     then, now, _ = blobs(1)
     with pytest.raises(ValueError, match="keep must be one of"):

@@ -23,7 +23,6 @@ PAGES = sorted(
 MODULES = (
     "greedy",
     "greedy.bounds",
-    "greedy.datasets",
     "tao_cluster",
     "tao_cluster.columns",
     "tao_cluster.comparison",

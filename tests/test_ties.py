@@ -20,6 +20,9 @@ BUILDERS = (
 )
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:Clusters of a few rows")
+
+
 def table(seed, n_rows=120, n_columns=5):
     """Rows of three clusters with one far row, and further rows of the three clusters."""
     rng = np.random.default_rng(seed)

@@ -5,6 +5,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
 
 from tao_cluster._utils.jit import jit
 from tao_cluster._utils.threads import one_thread
@@ -196,7 +197,7 @@ class _Partition:
         self._points, self._n_clusters, self._space = points, n_clusters, _shifted(points)
         self._view, self._sums = kernel_arrays(self._space), np.zeros((0, self._space.shape[1]))
         self._products = np.zeros((len(points.weight), n_clusters + 1))
-        self._tolerance = TIE * float(points.weight @ _squares(self._space))
+        self._tolerance = TIE * float(points.weight @ row_norms(self._space, squared=True))
         order = SortedColumns.from_rows(points, points.rows)
         self.leaves = {0: self._leaf(points.rows, order, 0)}
         self._update()
@@ -291,13 +292,6 @@ def _shifted(points):
     shifted = np.zeros((len(weight), some.shape[1]))
     shifted[rows] = some
     return shifted
-
-
-def _squares(space):
-    """Return the squared Euclidean norm of each row."""
-    if sp.issparse(space):
-        return np.asarray(space.multiply(space).sum(axis=1), np.float64).ravel()
-    return np.einsum("nm,nm->n", space, space)
 
 
 # ---------------------------------------------------------------- the search for a cut

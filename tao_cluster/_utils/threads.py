@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 from .warnings import InterruptedWarning, numpy_errors, warn
 
 # With fewer rows per thread, a further thread costs more time than it saves.
-_MIN_ROWS_PER_THREAD = 4096
+_MIN_ROWS_PER_THREAD = 16_384
 # Solvers of small nodes hold the interpreter's lock for most of their time, so that threads would
 # wait for each other. Each thread therefore gets at least this many values of X.
 _MIN_VALUES_PER_THREAD = 2**19

@@ -4,6 +4,7 @@ Options that are not given are not in the namespace of argparse. The defaults ar
 the functions and estimators that take them.
 """
 
+import json
 import re
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
@@ -99,8 +100,9 @@ def data_options():
     parser, add = _parser()
     text = "file to cluster: .csv, .tsv or .txt (also .gz), .parquet, .feather, .npy or .npz"
     add("data", type=Path, metavar="DATA", help=text)
-    text = "number of clusters, or auto, the largest number from 2 to 12 whose clusters are apart "
-    text += "(default: 8; with --objective labels, the number of labels)"
+    text = "number of clusters, or auto: the groups that are apart or, if there are none, the "
+    text += "segments that are found again in other rows, from 2 to 12 (default: 8; with "
+    text += "--objective labels, the number of labels)"
     add("--n-clusters", "-k", type=auto_or(int), help=text)
     text = "clustering cost to minimise; labels = explain the labels of --classes (default: kmeans)"
     add("--objective", choices=OBJECTIVES, default="kmeans", help=text)
@@ -178,6 +180,24 @@ def add_out(parser, default=None, **settings):
     parser.add_argument("--out", type=place, default=default, **settings)
     text = "overwrite existing files"
     parser.add_argument("--force", action="store_true", default=False, help=text)
+
+
+def add_names(parser):
+    """Add --names."""
+    text = "names of the clusters: A,B or a JSON object by number, or a .json or .txt file of them"
+    parser.add_argument("--names", type=names_of_clusters, metavar="NAMES", help=text)
+
+
+def names_of_clusters(text):
+    """Return names: a list A,B, or JSON, or a .json or .txt file with either of them."""
+    try:
+        if text.lower().endswith((".json", ".txt")):
+            text = Path(text).read_text(encoding="utf-8")
+        found = re.search(r'[\[{].*".*[\]}]', text, re.DOTALL)  # perhaps with words around it
+        names = [name.strip() for name in re.split("[,\n]", text.strip())]
+        return names if found is None else json.loads(found[0])
+    except (OSError, ValueError) as error:
+        raise ArgumentTypeError(f"no names can be read: {error}") from None
 
 
 def name_clusters(model, options):

@@ -50,9 +50,7 @@ def add_parsers(commands):
     add("--max-rows", type=int, metavar="N", help=text)
     text = "read the numeric columns of a .parquet file, or of a folder of them, in blocks"
     add("--out-of-core", action="store_true", default=False, help=text)
-    text = "names of the clusters, in the order of their numbers or labels; all outputs of this "
-    text += "and of later commands show them"
-    add("--names", type=arguments.list_of(str.strip), metavar="A,B", help=text)
+    arguments.add_names(fit)
     where = "folder to write {} to (default: the name of DATA with _tree)"
     arguments.add_out(fit, metavar="FOLDER", help=where.format(", ".join(folder.OF_FIT)))
 
@@ -80,14 +78,15 @@ def add_parsers(commands):
 
 
 def _fit(options):
-    out = _folder(options)
+    out = folder.default_folder(options)
     if options.classes and options.objective != "labels":
         remedy = "add --objective labels, or use --drop to leave the column out."
         raise ValueError(f"fit uses --classes as the labels to explain: {remedy}")
     folder.check_folder(out, folder.OF_FIT, options.force)
     n_clusters = given(options, ("n_clusters",)).get("n_clusters", TAOClustering().n_clusters)
     if "names" in options and options.objective != "labels" and n_clusters != "auto":
-        checked_names(options.names, range(n_clusters), [])  # before a long fit
+        numbers = range(n_clusters)  # the names are checked before a long fit
+        checked_names(options.names, numbers, list(map(str, numbers)))
     parameters = given(options, ("lambda_", "max_parameters", "max_cost_increase"))
     done = f"\nThe labels, model, text, picture and page are in {out}"
     if options.out_of_core:
@@ -109,14 +108,22 @@ def _fit(options):
         name = f"TAO {options.split}"
         print(Comparison.from_models({name: estimator}, Z, seconds={name: seconds}))
         print("\n" + to_text(model, max_terms=8))
-        schema, shape = folder.schema_of(model, options), options.image_shape
-        folder.write_model(out, model, schema, rows.X, shape, options.data.name)
-        folder.write_labels(out / folder.LABELS, rows, estimator, Z)
-    print(done)
+        folder.write_fit(out, model, folder.schema_of(model, options), rows, options)
+    print(done + _about_ids(model, rows))
+
+
+def _about_ids(model, rows):
+    """Return a line about the column that names the rows, or that could name them."""
+    name, verb = getattr(rows.ids, "name", None), "names"
+    if name is None and isinstance(model, Pipeline):
+        kinds, verb = model.decisions_.set_index("column")["kind"], "could name"
+        name = next((each for each in kinds.index[kinds == "name"] if rows.X[each].is_unique), None)
+    why = "monitor needs it to find rows that changed segment, and explain --id to find a row."
+    return "" if name is None else f"\nThe column {name!r} {verb} the rows (--id {name!r}): {why}"
 
 
 def _path(options):
-    out = _folder(options)
+    out = folder.default_folder(options)
     folder.check_folder(out, _OF_PATH, options.force)
     model, rows, classes = _model_and_rows(options)
     estimator, Z = folder.transformed(model, rows.X, fits=True)
@@ -262,7 +269,3 @@ def _pipeline_and_rows(options, frame, reading, parameters):
             raise ValueError("every row has a missing value; use --missing median.")
         note(options.data, f"{(~kept).sum()} of {len(kept)} rows have missing values: left out.")
     return pipeline_of(frame[kept], **settings), kept
-
-
-def _folder(options):
-    return options.out or Path(f"{options.data.name.split('.')[0]}_tree")

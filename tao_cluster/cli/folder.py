@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from .._utils.warnings import listed
 from ..columns.schema import Schema
+from ..columns.table_reader import reading_once
 from ..columns.view import raw_view, shown
 from ..comparison import Comparison
 from ..export import to_text
@@ -21,7 +22,7 @@ from ..outofcore.blocks import LocalBlocks
 from ..outofcore.files import ParquetTable, frames_of, numeric_columns
 from ..page import to_html
 from ..plot import save_tree
-from ..reading import cell_errors, file_of, read_table, reading_of
+from ..reading import cell_errors, file_of, reading_of
 from ..report import cluster_names
 from ..saving import load, save
 from ..table import passed_on, table_pipeline
@@ -113,6 +114,26 @@ def write_model(folder, model, schema, X=None, image_shape=None, title=None):
     to_html(model, folder / PAGE, X=X, image_shape=image_shape, title=title)
 
 
+def default_folder(options):
+    """Return the folder of --out; by default, it has the name of the file."""
+    return options.out or Path(f"{options.data.name.split('.')[0]}_tree")
+
+
+def write_fit(folder, model, schema, rows, options):
+    """Write all results of a fit to the FileRows `rows`; see :func:`write_model`."""
+    with reading_once(model, rows.X):
+        write_model(folder, model, schema, rows.X, options.image_shape, options.data.name)
+        write_labels(folder / LABELS, rows, *transformed(model, rows.X))
+
+
+def named(frame, estimator):
+    """Add the column `name` to labels if the clusters are named."""
+    if hasattr(estimator, "cluster_names_"):
+        of_leaves = estimator.tree_.leaf_label[frame["leaf"].astype(int)]
+        frame["name"] = np.array(cluster_names(estimator))[of_leaves]
+    return frame
+
+
 def write_labels(file, rows, estimator, Z, *, is_first=True):
     """Write a CSV line per row: its name, or its number in the file, its cluster and its leaf.
 
@@ -130,9 +151,7 @@ def write_labels(file, rows, estimator, Z, *, is_first=True):
     first = pd.Series(rows.numbers, name="row") if rows.ids is None else rows.ids
     frame = first.reset_index(drop=True).to_frame()
     frame["cluster"], frame["leaf"] = estimator.predict(Z), estimator.apply(Z)
-    if hasattr(estimator, "cluster_names_"):
-        of_leaves = estimator.tree_.leaf_label[frame["leaf"]]
-        frame["name"] = np.array(cluster_names(estimator))[of_leaves]
+    frame = named(frame, estimator)
     frame.to_csv(file, index=False, header=is_first, mode="w" if is_first else "a")
 
 
@@ -191,28 +210,8 @@ def read_model(path):
     return model, Schema.from_json(beside)
 
 
-def read_rows(path, model, reading, schema, doubts):
-    """Read rows of a file for a model, and print notes about unusual values.
-
-    Parameters
-    ----------
-    path : Path
-    model : fitted pipeline or estimator, or Tree
-    reading : Reading
-    schema : Schema
-    doubts : {"ask", "warn"}
-
-    Returns
-    -------
-    FileRows
-    """
-    content = read_table(path, reading, partial(note, path), schema, doubts)
-    with cell_errors(path, content):
-        return rows_of(path, content, model, reading)
-
-
 def rows_of(path, content, model, reading):
-    """Return the FileRows of a table or array that was read; see :func:`read_rows`."""
+    """Return the FileRows of a table or array of a file, and print notes about unusual values."""
     if not isinstance(content, pd.DataFrame):
         return FileRows(content, np.arange(content.shape[0]))
     if not isinstance(model, Pipeline):

@@ -12,13 +12,16 @@ import pandas as pd
 
 from .._utils.warnings import listed
 from ..columns.view import shown
-from ..explanations import explain
+from ..description import describe
+from ..explanations import explain, nearest_change
 from ..facade import FORMATS, Facade
-from ..monitoring import monitor
+from ..monitoring import checked_ids, monitor
 from ..page import to_html
 from ..plot import save_tree
-from ..reading import Reading, cell_errors
-from ..tree import tree_of
+from ..reading import Reading, cell_errors, read_table
+from ..refitting import KEEPS, last_step, refit
+from ..report import cluster_names, cluster_values
+from ..tree import Tree, tree_of
 from . import arguments, folder
 from .folder import PAGE, PICTURE, check_free
 
@@ -46,18 +49,34 @@ def add_parsers(commands):
 
     why = add("explain", "explain why a row is in its cluster", _explain, model, rows)
     which = why.add_mutually_exclusive_group(required=True)
-    text = "number of the row in the file, counted from 0"
-    which.add_argument("--row", type=int, default=None, help=text)
-    text = "name of the row, in the column that fit --id has set"
-    which.add_argument("--id", default=None, help=text)
+    which.add_argument("--row", type=int, default=None, help="number of the row, from 0")
+    which.add_argument("--id", default=None, help="name of the row, in the column of fit --id")
+    text = "name or number of the cluster that the nearest change leads to (default: any other)"
+    why.add_argument("--to", metavar="CLUSTER", default=None, help=text)
+    columns = {"type": arguments.list_of(str.strip), "help": "columns that it leaves as they are"}
+    why.add_argument("--fixed", metavar="A,B", default=(), **columns)
+
+    what = add("describe", "describe each cluster in words and numbers", _describe, model, rows)
+    what.add_argument("--rows", metavar="WORD", default="rows", help="what the rows are: customers")
+    text = "write a text that asks a language model for names instead"
+    what.add_argument("--prompt", action="store_true", default=False, help=text)
+    arguments.add_out(what, help="text, .md, .html, or cards for a slide as .png, .pdf or .svg")
+
+    text = "name the clusters of a fit, or print their names"
+    arguments.add_names(add("names", text, _names, model, drawn))
 
     text = "compare the rows of two files, such as two months, by a fitted tree"
     both = add("monitor", text, _monitor, model, rows)
     both.add_argument("new", type=Path, metavar="NEW", help="file with the rows of now")
 
+    later = add("refit", "fit the model of another month to a new file", _refit, model, rows)
+    later.add_argument("--keep", choices=KEEPS, default="tests", help="default: %(default)s")
+    later.add_argument("--classes", metavar="COLUMN", default=None, help="labels to explain")
+    arguments.add_shape(later)
+    arguments.add_out(later, metavar="FOLDER", help="default: the name of DATA with _tree")
+
     plot = add("plot", "draw the tree", _plot, model, drawn)
-    text = f"file of the picture: .png, .pdf or .svg (default: {PICTURE})"
-    arguments.add_out(plot, default=PICTURE, help=text)
+    arguments.add_out(plot, default=PICTURE, help=f".png, .pdf or .svg (default: {PICTURE})")
 
     page = add("page", "write an interactive HTML page of the tree", _page, model, drawn)
     arguments.add_out(page, default=PAGE, help=f"file of the page (default: {PAGE})")
@@ -65,8 +84,7 @@ def add_parsers(commands):
     export = add("export", "write the tree in one of several formats", _export, model)
     formats = {"choices": [*FORMATS, "json"], "default": "rules", "help": "default: %(default)s"}
     export.add_argument("--format", **formats)
-    text = "dialect of SQL, such as postgres, mysql or bigquery (default: sqlite)"
-    export.add_argument("--dialect", help=text)
+    export.add_argument("--dialect", help="of SQL, such as postgres or bigquery (default: sqlite)")
     arguments.add_out(export, help="file to write (default: the screen; onnx needs a file)")
 
 
@@ -80,7 +98,10 @@ def _model_and_rows(options):
             raise ValueError(f"{listed(names, quote=False)} needs DATA, the file to be read.")
         return model, folder.FileRows(None)
     reading = arguments.reading_of(options, schema)
-    return model, folder.read_rows(options.data, model, reading, schema, options.doubts)
+    note = partial(arguments.note, options.data)
+    content = read_table(options.data, reading, note, schema, options.doubts)
+    with cell_errors(options.data, content):
+        return model, folder.rows_of(options.data, content, model, reading)
 
 
 def _predict(options):
@@ -102,7 +123,59 @@ def _explain(options):
     found = np.flatnonzero(np.asarray(keys).astype(str) == str(key))[:1]
     if len(found) == 0:
         raise ValueError(f"row {key!r} does not exist, or has missing values; rows count from 0.")
-    print(explain(model, rows.X.iloc[found] if hasattr(rows.X, "iloc") else rows.X[found]))
+    row = rows.X.iloc[found] if hasattr(rows.X, "iloc") else rows.X[found]
+    print(explain(model, row))
+    try:
+        change = nearest_change(model, row, options.to, fixed=options.fixed)
+    except ValueError as error:
+        if options.to is not None:
+            raise
+        change = error
+    print(f"\nThe nearest change to {options.to or 'another cluster'}:\n{change}")
+
+
+def _describe(options):
+    model, rows = _model_and_rows(options)
+    if options.prompt and options.out is not None and options.out.suffix.lower() != ".txt":
+        raise ValueError("--prompt writes a text: leave out --out, or give it a .txt file.")
+    found = describe(model, rows.X, rows=options.rows)
+    kind = "" if options.out is None else options.out.suffix.lower()
+    if kind in PICTURES:
+        check_free([options.out], options.force)
+        found.plot(style="slide").savefig(options.out)
+        print(f"The cards are in {options.out}")
+        return
+    text = {".md": found.to_markdown, ".html": found.to_html}.get(kind, lambda: found.text)()
+    _write(options, found.to_prompt() if options.prompt else text, "description")
+
+
+def _names(options):
+    model, rows = _model_and_rows(options)
+    place, estimator = Path(options.model), shown(model)[0]
+    if "names" not in options:
+        known = zip(cluster_values(estimator, names=False), cluster_names(estimator), strict=True)
+        print(json.dumps({str(k): name for k, name in known}, ensure_ascii=False, indent=1))
+        return
+    if not place.is_dir() or isinstance(model, Tree):
+        raise ValueError(f"{place}: expected the folder that fit has written.")
+    arguments.name_clusters(model, options)
+    title, labels = getattr(options.data, "name", None), place / folder.LABELS
+    schema, frame = folder.read_model(place)[1], pd.read_csv(labels, dtype=str, na_filter=False)
+    folder.write_model(place, model, schema, rows.X, options.image_shape, title)
+    folder.named(frame, last_step(model)).to_csv(labels, index=False)
+    print(f"The clusters are named in all files of {place}")
+
+
+def _refit(options):
+    out = folder.default_folder(options)
+    folder.check_folder(out, folder.OF_FIT, options.force)
+    model, rows = _model_and_rows(options)
+    y = None if options.classes is None else pd.DataFrame(rows.X).get(options.classes)
+    with cell_errors(options.data):
+        found = refit(model, rows.X, options.keep, y=y)
+    schema = getattr(found, "schema_", folder.read_model(options.model)[1])
+    folder.write_fit(out, found, schema, rows, options)
+    print(f"\nThe labels, model, text, picture and page are in {out}")
 
 
 def _monitor(options):
@@ -110,6 +183,11 @@ def _monitor(options):
     options.data = options.new
     _, new = _model_and_rows(options)
     ids = None if old.ids is None or new.ids is None else (old.ids, new.ids)
+    try:
+        ids = None if ids is None else checked_ids(ids, (old.X, new.X))
+    except ValueError as error:
+        arguments.note(options.new, f"compared without ids: {error}")
+        ids = None
     print(monitor(model, old.X, new.X, ids))
 
 
@@ -137,14 +215,18 @@ def _export(options):
     if dialect and options.format != "sql":
         raise ValueError("--dialect is an option of --format sql.")
     model, _ = folder.read_model(options.model)
-    text = content(model, options.format, **dialect)
+    _write(options, content(model, options.format, **dialect), "tree")
+
+
+def _write(options, text, what):
+    """Write a text, or bytes, to the file of --out or to the screen."""
     if options.out is None:
         print(text)
         return
     check_free([options.out], options.force)
     data = text if isinstance(text, bytes) else f"{text}\n".encode()
     options.out.write_bytes(data)
-    print(f"The tree is in {options.out}")
+    print(f"The {what} is in {options.out}")
 
 
 def content(model, name, **options):

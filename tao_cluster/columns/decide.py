@@ -310,7 +310,8 @@ def _far_from_others(cells, numbers):
         f"column {cells.name!r} has {n} value{'s' * (n > 1)} far from all others"
         f"{':' if len(kinds) <= 3 else ', such as'} {', '.join(map(str, examples))}; if they mean "
         f'a missing value, write "missing": {json.dumps(examples, ensure_ascii=False)} into its '
-        "entry of the schema; if they are outliers, use objective=Trimmed()"
+        "entry of the schema; if they are outliers, use objective='trimmed' or 'kmedians' "
+        "(--objective)"
     )
 
 

@@ -561,11 +561,6 @@ def numbers_of(model, X):
     return model.numbers(X) if isinstance(model, RawView) else X
 
 
-def gaps_of(model, X):
-    """Return where the values of features are missing in raw rows, or None; see `RawView.gaps`."""
-    return model.gaps(X) if isinstance(model, RawView) else None
-
-
 def some_rows(model, x, feature_names=None):
     """Return one or several rows as a table with the columns in the order of the fit.
 

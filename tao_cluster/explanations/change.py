@@ -158,14 +158,18 @@ def _values(changes):
     return printable(first.name.column), levels.get(0.0), levels.get(1.0), cost
 
 
-def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observed", spreads=None):
+def nearest_change(
+    model, x, k=None, *, feature_names=None, fixed=(), bounds="observed", spreads=None
+):
     """Return the smallest change of a row that moves it to a cluster.
 
     Parameters
     ----------
     model : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
     x : one row, as for :func:`tao_cluster.explanations.explain`
-    k : int or str, the number of the cluster, its name, or the label that the model explains
+    k : int or str, optional
+        The number of the cluster, its name, or the label that the model explains. The default is
+        the cluster, other than that of the row, to which the least change leads.
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
     fixed : name or position of a feature, or a sequence of these, default=()
@@ -237,19 +241,22 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     array([0], dtype=int32)
     """
     model, names = named(model, feature_names, x)
-    k, tree = position_of(model, k), tree_of(model)
+    tree, wanted = tree_of(model), None if k is None else position_of(model, k)
     row = one_row(model, x, feature_names)
     asked = _Row(model, row, check_rows(numbers_of(model, row)).astype(np.float64, copy=False))
-    labels, number = cluster_names(model), cluster_numbers(model)[k]
+    labels, numbers = cluster_names(model), cluster_numbers(model)
     here = asked.leaf_of({})
-    before = labels[tree.leaf_label[here]]
+    own = tree.leaf_label[here]
     limits = Limits.from_model(asked, names, fixed, bounds, _scales(model, tree, spreads))
-    if tree.leaf_label[here] == k:
-        return Change((), asked.changed({}), 0.0, here, number, labels[k], before)
-    best = min(_candidates(asked, tree, k, limits), key=lambda found: found[:2], default=None)
+    if own == wanted:
+        return Change((), asked.changed({}), 0.0, here, numbers[own], labels[own], labels[own])
+    targets = {*tree.leaf_label.tolist()} - {own, -1} if wanted is None else {wanted}
+    best = min(_candidates(asked, tree, targets, limits), key=lambda found: found[:2], default=None)
     if best is None:
-        raise ValueError(f"No change of the row leads to {labels[k]}{limits.reason}.")
+        place = "another cluster" if wanted is None else labels[wanted]
+        raise ValueError(f"No change of the row leads to {place}{limits.reason}.")
     _, _, found, reached = best
+    k = tree.leaf_label[reached]
     found, reached = _rounded(asked, tree, k, limits, found, reached)
     found = asked.as_read(found)
     shown = printable_names(names)
@@ -258,18 +265,19 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
         for j, value in found.items()
     ]
     changes.sort(key=lambda change: (-change.cost, change.feature))
-    cost = sum(change.cost for change in changes)
-    return Change(tuple(changes), asked.changed(found), cost, reached, number, labels[k], before)
+    cost, who = sum(change.cost for change in changes), (numbers[k], labels[k], labels[own])
+    return Change(tuple(changes), asked.changed(found), cost, reached, *who)
 
 
-def _candidates(asked, tree, k, limits):
-    """Yield the nearest change to each leaf of cluster k for which one is found.
+def _candidates(asked, tree, targets, limits):
+    """Yield the nearest change to each leaf of some clusters for which one is found.
 
     A change is a tuple: its cost, the leaf, a dict of the new values by feature, and the leaf that
-    the changed row reaches (also of cluster k, but due to rounding perhaps another one).
+    the changed row reaches (of the same cluster, but due to rounding perhaps another one).
     """
     for leaf, conditions in conditions_of_leaves(tree):
-        if tree.leaf_label[leaf] != k:
+        k = tree.leaf_label[leaf]
+        if k not in targets:
             continue
         for found in nearest_values(conditions, limits):
             reached = asked.leaf_of(found)

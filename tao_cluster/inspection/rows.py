@@ -35,7 +35,7 @@ from ..columns.readers import Level, Number, Reader
 from ..columns.schema import NA_VALUES, Schema
 from ..columns.steps import split_text_steps
 from ..columns.table_reader import TableReader
-from ..columns.view import RawView, as_frame, flat_steps, gaps_of, numbers_of, transformed
+from ..columns.view import RawView, as_frame, flat_steps, numbers_of, transformed
 from ..export.format import percent_text, tested_name
 from ..objectives.base import cluster_sums
 from ..tree import tree_of
@@ -44,6 +44,7 @@ from ..tree.routing import kernel_arrays, project
 _MOST_LEVELS = 100  # levels of a column whose shares are computed, the most frequent first
 _OPTIONS = Options("median", NA_VALUES, _MOST_LEVELS, None, (), (), (), (), Schema())
 _MOST_DECIMALS = 6
+_DECILES = 2.563  # standard deviations from the 10 % to the 90 % quantile of normal numbers
 _GROUP = "\N{NO-BREAK SPACE}"  # between thousands
 _NEGATIVE = re.compile(r"(?<!\w)-")  # not the hyphens of a date
 
@@ -153,7 +154,8 @@ class Rows:
         if X is None:
             return None
         check_aligned(X, y=y)
-        tree, gaps, X = tree_of(model), gaps_of(model, X), check_rows(numbers_of(model, X))
+        gaps = model.gaps(X) if isinstance(model, RawView) else None
+        tree, X = tree_of(model), check_rows(numbers_of(model, X))
         leaf_of_row = tree.apply(X)
         if y is None:
             return cls(tree, X, leaf_of_row, None, [], weight, gaps=gaps)
@@ -432,7 +434,7 @@ class Values:
             X = view.vectorized(X) if is_view else transformed(steps[:n_text], X)
             if steps and isinstance(steps[0][1], TableReader):
                 reader, table = steps[0][1], steps[0][1].transform(X)
-                return cls._from_table(table, {name: each for name, _, each in reader.outputs()})
+                return cls.from_table(table, {name: each for name, _, each in reader.outputs()})
             if is_view and view.fit_names and not view.text_steps:
                 X = X if hasattr(X, "columns") else as_frame(X, view.fit_names)
                 kept = view.used_columns
@@ -469,10 +471,10 @@ class Values:
             reader = _reader_of(column, name) if kept is None or name in kept else None
             if reader is not None:
                 readers[name], columns[name] = reader, reader.read(column)
-        return cls._from_table(pd.DataFrame(columns, index=table.index), readers)
+        return cls.from_table(pd.DataFrame(columns, index=table.index), readers)
 
     @classmethod
-    def _from_table(cls, table, readers):
+    def from_table(cls, table, readers):
         """Return the values of columns that were read: floats, or levels as objects."""
         features, numbers, marks = [], [], []
         for name, reader in readers.items():
@@ -481,7 +483,7 @@ class Values:
                 codes, kinds = pd.factorize(cells)
                 order = cells.value_counts().index[:_MOST_LEVELS]
                 marks += [
-                    (Feature(name, str(Indicator(name, kind)), True, True), codes == i)
+                    (Feature(name, Indicator(name, kind), True, True), codes == i)
                     for i, kind in enumerate(kinds)
                     if kind in order
                 ]
@@ -491,7 +493,7 @@ class Values:
                 features.append(Feature(name, label, is_binary, reader=reader))
                 numbers.append(cells.to_numpy(np.float64))
             is_missing = cells.isna().to_numpy()
-            marks.append((Feature(name, str(Indicator(name, None)), True, True), is_missing))
+            marks.append((Feature(name, Indicator(name, None), True, True), is_missing))
         block = np.column_stack(numbers) if numbers else np.empty((len(table), 0))
         return cls._with_marks(features, block, marks)
 
@@ -545,6 +547,24 @@ class Values:
             variance = weight @ squares / np.maximum(sizes.sum(0), np.finfo(float).tiny)
         std = np.sqrt(np.hstack([variance, share * (1 - share)]))
         return Means(self.features, mean, overall, std)
+
+    def medians(self, groups, n_groups):
+        """Return :meth:`means` with medians of numbers, and deviations that follow from deciles.
+
+        Deviations of normal numbers are as usual, and 20 points of a share are half of one. Sparse
+        numbers, and columns most of whose numbers are equal, keep means and deviations.
+        """
+        found, table = self.means(groups, np.ones(self.n_rows), n_groups), self.numbers
+        if sp.issparse(table):
+            return found
+        low, middle, high = pd.DataFrame(table).quantile([0.1, 0.5, 0.9]).to_numpy()
+        is_share = np.array([feature.is_share for feature in self.features], bool)
+        robust = np.flatnonzero((high > low) & ~is_share[: len(low)])
+        medians = pd.DataFrame(table[:, robust]).groupby(groups).median()
+        found.mean[:, robust] = medians.reindex(np.arange(n_groups))
+        found.overall[robust] = middle[robust]
+        found.std[robust], found.std[is_share] = (high - low)[robust] / _DECILES, 1 / _DECILES
+        return found
 
     def columns(self, which, here):
         """Return some features of the rows in a mask as a float array, with NaN for gaps."""

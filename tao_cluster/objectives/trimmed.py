@@ -6,11 +6,14 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._utils.options import Part, name_of, resolve
 from .._utils.threads import check_interrupted
+from .._utils.warnings import listed, warn
 from ..problem.repeats import content_order
 from .alternating import _fill_empty, nearest_costs, spread_seeds
 from .base import Objective
@@ -26,7 +29,72 @@ WITH_CENTERS = {
     "kmedoids": KMedoids(),
 }
 _N_STARTS, _FIRST, _MOST = 10, 10, 300  # starts, and updates of centres: of each, and of the best
+_MOST_SHARE, _FEW_VALUES = 0.1, 10  # that "auto" leaves out; values of a category
 _ROUNDING = 1e-9
+
+
+def far_cost(own, weight):
+    """Return the cost beyond which rows are far from their centres.
+
+    It is Q3 (Q3 / Q1)^2 for the quartiles Q1 and Q3 of the costs: on a logarithmic scale, two
+    ranges of quartiles above the third one, between the inner and the outer fence of Tukey (1977).
+    Distances and their squares therefore have the same far rows.
+
+    Parameters
+    ----------
+    own : float64 array of shape (n,), cost of each row at its centre
+    weight : float64 array of shape (n,)
+    """
+    order = np.argsort(own, kind="stable")
+    mass = np.cumsum(weight[order])
+    low, high = own[order[np.searchsorted(mass, np.array([0.25, 0.75]) * mass[-1])]]
+    return high * (high / low) ** 2 if low > 0 else np.inf
+
+
+def warn_of_far_clusters(problem, labels, centers, names):
+    """Warn of small clusters that one column sets far apart from all others.
+
+    A cluster is small if it has less than 1 % of the rows and less than a tenth of the mean size.
+    It is far if its distance to the nearest other centre is, among the costs of rows and among the
+    nearest distances of the other centres.
+
+    Parameters
+    ----------
+    problem : Problem of k-means with n rows
+    labels : int array of shape (n,), smaller than k
+    centers : float64 array of shape (k, m)
+    names : sequence of m str, or None
+    """
+    k, weight = len(centers), problem.weight
+    sizes = np.bincount(labels, weight, k) / weight.sum()
+    usual = sizes >= min(0.01, 0.1 / k)
+    if usual.all():
+        return
+    costs = problem.objective.distances(problem.data, centers)
+    far = far_cost(costs[np.arange(len(labels)), labels], weight)
+    if usual.sum() > 2:
+        between = NearestNeighbors(n_neighbors=1).fit(centers[usual]).kneighbors()[0][:, 0] ** 2
+        far = max(far, far_cost(between, np.ones(len(between))))
+    found = []
+    for j in np.flatnonzero(~usual & (sizes > 0)):
+        squares = (centers[usual] - centers[j]) ** 2
+        nearest = squares[squares.sum(axis=1).argmin()]
+        is_one = nearest.max() > nearest.sum() / 2
+        if nearest.sum() > far and is_one and _has_many_values(problem.space, nearest.argmax()):
+            name = nearest.argmax() if names is None else repr(str(names[nearest.argmax()]))
+            found.append(f"cluster {j} ({100 * sizes[j]:.2g} % of the rows; column {name})")
+    if found:
+        warn(
+            f"Clusters of a few rows that are far from all others: {listed(found, quote=False)}. "
+            'If these values are errors, use TAOClustering(objective="trimmed"), which leaves such '
+            'rows out, or "kmedians" (on the command line, --objective).'
+        )
+
+
+def _has_many_values(space, column):
+    """Return whether a column of rows is no rare level of a category."""
+    values = space[:, [column]]
+    return len(np.unique(values.data if sp.issparse(values) else values)) > _FEW_VALUES
 
 
 @dataclass(frozen=True)
@@ -52,8 +120,11 @@ class Trimmed(Part, Objective):
     ----------
     objective : {"kmeans", "spherical", "kmedians", "kmedoids"} or Objective, default="kmeans"
         The cost of the rows in clusters. It must be a sum over rows with centres.
-    share : float in [0, 0.5), default=0.05
-        Largest share of the weight of the rows that the tree leaves without a cluster.
+    share : float in [0, 0.5) or "auto", default=0.05
+        Largest share of the weight of the rows that the tree leaves without a cluster. "auto" is
+        the share of rows whose cost in a trimmed clustering is above Q3 (Q3 / Q1)^2, for the
+        quartiles Q1 and Q3 of the costs, but at most 0.1. It is 0 if no row is so far.
+        ``objective="trimmed"`` stands for ``Trimmed(share="auto")``.
     price : float > 0, optional
         Cost of a row of weight 1 without a cluster. By default, it follows from the share.
 
@@ -68,12 +139,12 @@ class Trimmed(Part, Objective):
     """
 
     objective: Any = "kmeans"
-    share: float = 0.05
+    share: Any = 0.05
     price: float | None = None
     trims: ClassVar[bool] = True
     _constraints: ClassVar[dict] = {
         "objective": [StrOptions(set(WITH_CENTERS)), HasMethods(["prepare", "distances"]), type],
-        "share": [Interval(Real, 0, 0.5, closed="left")],
+        "share": [Interval(Real, 0, 0.5, closed="left"), StrOptions({"auto"})],
         "price": [None, Interval(Real, 0, None, closed="neither")],
     }
     _named_parts: ClassVar[dict] = {"objective": WITH_CENTERS}
@@ -139,12 +210,13 @@ class Trimmed(Part, Objective):
         centers : float64 array of shape (k, m)
         """
         own, _ = nearest_costs(self.geometry, data, centers)
+        found = self._with_number(own, weight)
         # A price of 0 would leave out rows at their centres: take the least positive distance.
-        price = self._limit(own, weight) or min(own[own > 0], default=1.0)
+        price = found._limit(own, weight) or min(own[own > 0], default=1.0)
         far = np.where(own >= min(np.nextafter(price, np.inf), own.max()), weight, 0.0)
         terms = np.zeros(len(own), np.intp), far, np.zeros((1, centers.shape[1]))
         place = self.geometry.update_centers(data, *terms)
-        return replace(self, price=float(price)), np.vstack([centers, place])
+        return replace(found, price=float(price)), np.vstack([centers, place])
 
     def concentrated(self, X, data, weight, centers, random_state):
         """Return the centres of the best trimmed clustering, from several starts.
@@ -152,6 +224,11 @@ class Trimmed(Part, Objective):
         One start is the given centres. The seeds of the others are spread as those of k-means++,
         with distances limited, so that far rows do not attract seeds.
         """
+        if self.share == "auto":  # far rows would move the centres, so at first many are left out
+            most = replace(self, share=_MOST_SHARE)
+            centers = most.concentrated(X, data, weight, centers, random_state)
+            own, _ = nearest_costs(self.geometry, data, centers)
+            return self._with_number(own, weight)._concentrate(data, weight, centers, _MOST)[1]
         base, k = self.geometry, len(centers)
         most = self._limit(nearest_costs(base, data, centers)[0], weight)
         capped = SimpleNamespace(
@@ -182,6 +259,13 @@ class Trimmed(Part, Objective):
             labels = _fill_empty(labels, own, kept, len(centers))
             centers = self.geometry.update_centers(data, labels, kept, centers)
         return best
+
+    def _with_number(self, own, weight):
+        """Return the objective with a number as share, for the costs of rows at their centres."""
+        if self.share != "auto":
+            return self
+        share = float(weight[own > far_cost(own, weight)].sum() / weight.sum())
+        return replace(self, share=min(share, _MOST_SHARE))
 
     def _limit(self, own, weight):
         """Return the least distance beyond which rows have at most the share of the weight."""

@@ -11,8 +11,9 @@ from .oblique import lambda_grid
 # `fit` warns if lambda is more than `_FAR_ABOVE` times the largest value of `lambda_grid`, or less
 # than the smallest value divided by `_FAR_BELOW`.
 _FAR_ABOVE, _FAR_BELOW = 10.0, 1000.0
-# `fit` warns if the tree of a path costs more than this percentage over the free clustering.
-_HIGH_COST = 10.0
+# `fit` warns if the tree of a path costs more than this percentage over the free clustering, and if
+# any tree costs more than the second percentage over a trimmed clustering.
+_HIGH_COST, _HIGH_TRIMMED = 10.0, 20.0
 
 
 def warn_unsolved(search):
@@ -77,6 +78,12 @@ def warn_choice(problem, settings, chosen, costs, limits):
         warn(
             f"lambda_={lambda_:.3g} is small for these data: below about {low:.2g} hardly any "
             f"weight is removed; {automatic}."
+        )
+    elif problem.objective.trims and _HIGH_TRIMMED < chosen.cost < np.inf:
+        warn(
+            f"The tree costs {chosen.cost:.3g} % more than the trimmed clustering. Give it more "
+            "leaves, or a larger share of rows without a cluster: Trimmed(..., "
+            f"share={max(0.05, min(0.45, 2 * problem.objective.share)):.2g})."
         )
     elif is_knee and _HIGH_COST < chosen.cost < np.inf and not problem.objective.explains_labels:
         reason = f" (trees along lambda: {min(costs):.3g} % or more)"

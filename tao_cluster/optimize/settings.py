@@ -17,7 +17,7 @@ from ..initial_trees.builders import (
 )
 from ..initial_trees.cart import Cart
 from ..objectives import Labels, Objective
-from ..objectives.trimmed import WITH_CENTERS
+from ..objectives.trimmed import WITH_CENTERS, Trimmed
 from ..penalties import Penalty, SquaredError, ZeroOne
 from ..solvers import Exact, NodeSolver, check_supported
 from .algorithms import (
@@ -63,7 +63,7 @@ class Effort:
         return int(min(self.n_rounds, self.most_values / max(1, n_values)))
 
 
-OBJECTIVES = {**WITH_CENTERS, "labels": Labels()}
+OBJECTIVES = {**WITH_CENTERS, "trimmed": Trimmed(share="auto"), "labels": Labels()}
 ZERO_ONE = ZeroOne()
 PENALTIES = {"zero-one": ZERO_ONE, "squared": SquaredError()}
 EFFORTS = {

@@ -119,15 +119,15 @@ def plot_stability(table, features, title=None, **options):
     return cost.figure
 
 
-def plot_monitor(segments, indices, limits, title, **options):
-    """Draw the sizes of the clusters then and now, and the largest population stability indices.
+def plot_monitor(segments, columns, limit, title, **options):
+    """Draw the sizes of the clusters then and now, and the columns that differ most.
 
     Parameters
     ----------
-    segments : pandas.DataFrame with share_then and share_now, by name
-    indices : pandas.DataFrame, by name of the column or test
-        Columns psi (population stability index) and status ("stable", "watch" or "moved").
-    limits : dict of float, by status
+    segments : pandas.DataFrame with share_then, share_now, rows_now and new_rows, by name
+    columns : pandas.DataFrame, by name
+        Columns psi (population stability index) and status ("stable" or "moved").
+    limit : float, the least index of a column that has moved
     title : str
     **options : of :func:`chart`
 
@@ -135,30 +135,34 @@ def plot_monitor(segments, indices, limits, title, **options):
     -------
     array of two matplotlib Axes
     """
-    bars = indices.sort_values("psi", ascending=False, kind="stable").head(_N_BARS)
+    bars = columns.sort_values("psi", ascending=False, kind="stable").head(_N_BARS)
     heights = [0.8 + 0.32 * n for n in (1.5 * max(len(segments), 3), max(len(bars), 5))]
     layout = {"heights": (0.3 + max(heights), 0.3 + sum(heights)), "ratios": heights}
     with chart("ab", "a\nb", **layout, **options) as (axes, _):
-        colors = {"stable": "0.55", "watch": "#E69F00", "moved": "#C1272D"}
-        colors = {status: ink(color) for status, color in colors.items()}
+        colors = {"stable": ink("0.55"), "moved": ink("#C1272D")}
         own = [cluster_color(i, name) for i, name in enumerate(segments.index)]
         edges = {"edgecolor": [ink(color) for color in own], "linewidth": 0.8}
-        for shift, when, faces in ((-0.2, "then", "none"), (0.2, "now", own)):
-            places, shares = np.arange(len(segments)) + shift, 100 * segments[f"share_{when}"]
-            axes[0].barh(places, shares, 0.36, facecolor=faces, **edges)
+        whens = (-0.2, segments["share_then"], "none"), (0.2, segments["share_now"], own)
+        for shift, shares, faces in whens:
+            places = np.arange(len(segments)) + shift
+            axes[0].barh(places, 100 * shares, 0.36, facecolor=faces, **edges)
+        new = 100 * (segments["new_rows"] / segments["rows_now"].sum()).to_numpy()
+        marks = {"facecolor": "none", "edgecolor": ink("0.1"), "hatch": "////", "linewidth": 0.8}
+        here, left = np.flatnonzero(new), 100 * shares.to_numpy() - new
+        axes[0].barh(here + 0.2, new[here], 0.36, left[here], **marks)
         axes[0].set_xlabel("% of the rows: then (hollow), now")
         axes[1].barh(range(len(bars)), bars["psi"], 0.7, color=[colors[s] for s in bars["status"]])
         axes[1].set_xlabel("population stability index")
-        axes[1].update_datalim([(max(limits.values()), 0)])
-        for (name, limit), side in zip(limits.items(), ("right", "left"), strict=True):
-            axes[1].axvline(limit, color=ink("0.3"), linestyle="--")
-            note_above(axes[1], limit, name, side)
+        axes[1].update_datalim([(limit, 0)])
+        axes[1].axvline(limit, color=ink("0.3"), linestyle="--")
         _name_bars(axes[0], segments.index)
         _name_bars(axes[1], bars.index)
         write_head(axes[0].figure, title)
         finish(*axes)
-        found = [status for status in ("watch", "moved") if status in set(bars["status"])]
-        legend_below(axes[1], [Rectangle((0, 0), 1, 1, color=colors[s], label=s) for s in found])
+        if len(here):
+            legend_below(axes[0], [Rectangle((0, 0), 1, 1, label="new groups", **marks)])
+        if (bars["status"] == "moved").any():
+            legend_below(axes[1], [Rectangle((0, 0), 1, 1, color=colors["moved"], label="moved")])
         make_drawable(axes[0].figure, [*segments.index, *bars.index])
     return np.array(axes)
 

@@ -134,19 +134,22 @@ def cost_label(models, new=False):
     new : bool, default=False
         Whether the costs are those of held-out rows.
     """
-    objectives, names = set(), set()
-    for model in models:
-        parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-        objective, reference = (parameters.get(name) for name in ("objective", "reference"))
-        explains_labels = getattr(objective, "explains_labels", objective == "labels")
-        objectives.add("labels" if explains_labels else "costs")
-        is_default = reference is None or type(reference).__name__.endswith("KMeans")
-        is_known = is_default and isinstance(objective or "kmeans", str)
-        names.add(_FREE.get(objective or "kmeans") if is_known else None)
-    if objectives == {"labels"}:
+    names = {free_name(model) for model in models}
+    if names == {"labels"}:
         return f"{'held-out ' if new else ''}rows with another label, %"
-    (name,) = names if len(names) == 1 else (None,)
-    return f"cost{' of held-out rows' if new else ''} above {name or 'the free clustering'}, %"
+    (name,) = names if len(names) == 1 else ("the free clustering",)
+    return f"cost{' of held-out rows' if new else ''} above {name}, %"
+
+
+def free_name(model):
+    """Return what a tree is compared with: "k-means", "labels" or "the free clustering", ..."""
+    parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    objective, reference = (parameters.get(name) for name in ("objective", "reference"))
+    if getattr(objective, "explains_labels", objective == "labels"):
+        return "labels"
+    is_default = reference is None or type(reference).__name__.endswith("KMeans")
+    is_known = is_default and isinstance(objective or "kmeans", str)
+    return _FREE.get((objective or "kmeans") if is_known else "", "the free clustering")
 
 
 def _note(model):

@@ -279,8 +279,6 @@ def _model(data):
     model = cls(**parameters)
     model._validate_params()
     effective_n_jobs(model.n_jobs)  # raises a ValueError for 0, which the constraints allow
-    if "split_gaps_" in attributes:
-        attributes["split_sides_"] = _sides(attributes["tree_"], attributes.pop("split_gaps_"))
     _check_fitted(attributes)
     set_attributes(model, attributes)
     if {"_growth", "trace_"} & set(attributes):  # ExKMC, from which no leaves were removed
@@ -288,19 +286,6 @@ def _model(data):
         is_same = is_same and model.trace_[-1]["leaves"] == model.tree_.n_leaves
         _require(is_same, "_growth and trace_ must be those of the tree")
     return model
-
-
-def _sides(tree, gaps):
-    """Return `split_sides_` from `split_gaps_`, which older files hold in its place.
-
-    A gap is the distance from the threshold of a test of one feature to the next row on the right.
-    """
-    sides = np.full((tree.n_nodes, 2), np.nan)
-    for node in np.flatnonzero(np.diff(tree.split_indptr) == 1):
-        weight = tree.split(node)[1][0]
-        bound, gap = tree.threshold[node] / weight, np.copysign(gaps[node], weight)
-        sides[node] = sorted((bound, bound + gap))
-    return sides
 
 
 # ---------------------------------------------------------------------- consistency

@@ -105,7 +105,6 @@ _NAMES = {
     ),
     "numeric": (Numeric, (str, float | None, Reader | None, str), 2),
 }
-_NAMES["filled"] = _NAMES["numeric"]  # the kind in files of older versions
 
 
 def to_json(value):
@@ -323,7 +322,6 @@ _READERS = {
     "tree": lambda data: Tree.from_dict(data["tree"]),
     "indicator": _read_name,
     "numeric": _read_name,
-    "filled": _read_name,
     "part": _read_part,
     "scikit-learn": _read_other,
 }

@@ -266,7 +266,10 @@ def conditions_of_leaves(tree, sets=None):
             continue
         for children, is_left in ((tree.children_right, False), (tree.children_left, True)):
             if node in sets:
-                below = _narrowed(tightest, sets[node] if is_left else ~sets[node])
+                levels = sets[node] if is_left else ~sets[node]
+                before = tightest.get(levels.variable)
+                both = levels if before is None else (before & levels).shortest
+                below = {**tightest, levels.variable: both}
             else:
                 below = _tightened(tightest, Condition.from_tree(tree, node, is_left))
             todo.append((int(children[node]), below))
@@ -284,16 +287,6 @@ def _tightened(tightest, condition):
     if before is not None and before.is_within(condition):
         return tightest
     return {**tightest, key: condition}
-
-
-def _narrowed(tightest, levels):
-    """Return the dict of the tightest conditions of a path, with one more LevelSet added.
-
-    The key of a LevelSet is the name of its variable.
-    """
-    before = tightest.get(levels.variable)
-    both = levels if before is None else (before & levels).shortest
-    return {**tightest, levels.variable: both}
 
 
 def explanation_sizes(tree):

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from greedy import CART, IMM, DPTree, ExGreedy, ExKCenter, ExKMC, ExShallow, ExSingleLink, datasets
-from greedy.datasets import (
-    imm_lower_bound,
-    kcenter_lower_bound,
-    spacing_lower_bound,
-    synthetic_one,
-    synthetic_two,
-)
+from benchmarks.synthetic import synthetic_one, synthetic_two
+from greedy import CART, IMM, DPTree, ExGreedy, ExKCenter, ExKMC, ExShallow, ExSingleLink
 
 
 def ratio(model):
@@ -22,7 +16,7 @@ def ratio(model):
 # ---------------------------------------------------------------- what they are
 
 
-@pytest.mark.parametrize("make", [synthetic_one, synthetic_two, imm_lower_bound])
+@pytest.mark.parametrize("make", [synthetic_one, synthetic_two])
 def test_seeds_make_the_data(make):
     sizes = (40, 9) if make is synthetic_one else (4, 9)
     X, y, centers = make(*sizes, random_state=3, return_centers=True)
@@ -58,7 +52,7 @@ def test_synthetic_two_is_what_it_says():
 
 @pytest.mark.parametrize(("k", "d"), [(3, 1), (9, 2), (30, 3), (81, 6), (100, 40)])
 def test_kcenter_lower_bound_is_what_it_says(k, d):
-    X, y, centers = kcenter_lower_bound(k, d, return_centers=True)
+    X, y, centers = kcenter_lower_bound(k, d)
     own = cdist(X, centers)
     assert own[np.arange(len(X)), y].max() == 0.75
     if d > 1:  # on a line, rows 3 / 4 away are nearer to the next centre
@@ -87,18 +81,6 @@ def test_spacing_lower_bound_is_what_it_says():
         distances = cdist(X, X)
         assert distances[y[:, None] != y].min() == (n - k) / 2 - 1
         assert len(np.unique(X, axis=0)) == n
-
-
-def test_bad_sizes_get_a_message():
-    with pytest.raises(ValueError, match="n_flips=5 must be below n_features=5"):
-        synthetic_one(10, 5, n_flips=5)
-    with pytest.raises(ValueError, match=r"n_samples - n_clusters = 10 - 3 = 7 must be even"):
-        spacing_lower_bound(3, 10)
-    with pytest.raises(ValueError, match="period=3 must be at most n_features=2"):
-        kcenter_lower_bound(27, 2, period=3)
-    with pytest.raises(ValueError, match="'n_clusters' parameter of imm_lower_bound"):
-        imm_lower_bound(1)
-    assert "synthetic_one" in vars(datasets)
 
 
 # ---------------------------------------------------------------- what they show
@@ -138,7 +120,7 @@ def test_exkmc_falls_linearly_on_synthetic_two():
 def test_every_tree_with_k_leaves_pays_the_logarithm(objective, share):
     """Codewords differ by 2 in half of the features: 2 d in squares, d in L1 distance."""
     for k in (8, 16, 32):
-        X, _, centers = imm_lower_bound(k, random_state=0, return_centers=True)
+        X, _, centers = synthetic_two(k, 4 * k, random_state=0, return_centers=True)
         for method in (IMM, ExGreedy, ExShallow, DPTree):
             model = method(k, objective=objective, reference=centers).fit(X)
             assert ratio(model) > 1 + share * np.log2(k), method
@@ -151,7 +133,7 @@ def test_every_tree_pays_for_far_centres(rest):
     for d, sizes in ((2, (9, 36, 144)), (3, (27, 64, 125))):
         costs = []
         for k in sizes:
-            X, _, centers = kcenter_lower_bound(k, d, period=d, return_centers=True)
+            X, _, centers = kcenter_lower_bound(k, d, period=d)
             model = ExKCenter(k, rest=rest, reference=centers).fit(X)
             assert model.free_inertia_ == 0.75
             base = round(k ** (1 / d))
@@ -170,3 +152,97 @@ def test_a_far_spacing_is_lost():
         assert model.spacing_ == 1
         agree = model.free_labels_[:, None] == model.free_labels_
         np.testing.assert_array_equal(agree, y[:, None] == y)
+
+
+# ---------------------------------------------------------------- data of lower bounds
+
+
+def spacing_lower_bound(n_clusters=4, n_samples=104):
+    """Make an L-shaped cluster and distant rows: no axis-aligned tree keeps their large spacing.
+
+    The best clustering has the spacing (n - k) / 2 - 1, but every axis-aligned tree has the
+    spacing 1 (Laber & Murtinho 2021, section 5.1). Let p = (n - k) / 2. One cluster has the rows
+    (0, i) and (i, 0) for i = 0..p. The others are the single rows ((i - 1)(p - 1), p - 1) for
+    i = 2..k. An axis-aligned cut that separates rows of the first two clusters must also separate
+    neighbours in the first one.
+
+    Parameters
+    ----------
+    n_clusters : int >= 2, default=4
+        Number of clusters, k.
+    n_samples : int >= n_clusters + 4, default=104
+        Number of rows, n; n - k must be even.
+
+    Returns
+    -------
+    X : float64 array of shape (n_samples, 2)
+    y : int64 array of shape (n_samples,)
+        Clusters of the largest spacing, (n_samples - n_clusters) / 2 - 1.
+    """
+    size = (n_samples - n_clusters) // 2
+    arm = np.arange(1.0, size + 1)
+    others = np.arange(1.0, n_clusters) * (size - 1)
+    x = np.concatenate([[0.0], np.zeros(size), arm, others])
+    height = np.concatenate([[0.0], arm, np.zeros(size), np.full(n_clusters - 1, size - 1.0)])
+    y = np.append(np.zeros(2 * size + 1, np.int64), np.arange(1, n_clusters))
+    return np.column_stack([x, height]), y
+
+
+def kcenter_lower_bound(n_clusters=27, n_features=3, period=None):
+    """Make data on which every axis-aligned tree with k leaves has a large k-center cost.
+
+    The centres have the cost 3 / 4, but every axis-aligned tree with k leaves costs at least
+    ``sqrt(d // p) * b ** (p - 1) / 4 - 3 / 8``, whatever its centres (Laber & Murtinho 2021,
+    section 2.1). There are b ** p <= k near centres. Coordinate j of a near centre is its number
+    in base b with the p digits rotated by j - 1 places, so that each coordinate has every value
+    0..b ** p - 1 once. Around each near centre are two rows per feature, at -3 / 4 and +3 / 4.
+    The other k - b ** p centres are single rows far away from everything.
+
+    Parameters
+    ----------
+    n_clusters : int >= 3, default=27
+        Number of clusters, k.
+    n_features : int >= 1, default=3
+        Number of columns, d.
+    period : int, default=None
+        The number p of digits, at most d and at most log3 k. None is the paper's choice, which
+        makes the bound large: d if d <= ln k / ln ln k, otherwise ln k / ln ln k rounded down.
+
+    Returns
+    -------
+    X : float64 array of shape (k + 2 d b ** p, d)
+        First the centres, then the rows around the near ones. The i-th far centre has
+        (i + 1) k ** 2 in every coordinate; the paper's k ** i soon exceeds the range of floats.
+    y : int64 array of shape (k + 2 d b ** p,)
+        Clusters.
+    centers : float64 array of shape (k, d)
+    """
+    period = _period(n_clusters, n_features) if period is None else period
+    base = 3
+    while (base + 1) ** period <= n_clusters:
+        base += 1
+    n_near = base**period
+    numbers, shifts = np.arange(n_near), [np.arange(n_near)]
+    # Each round moves the last digit of every number, written in `base`, to the front.
+    for _ in range(period - 1):
+        numbers = numbers // base + numbers % base * base ** (period - 1)
+        shifts.append(numbers)
+    near = np.column_stack([shifts[feature % period] for feature in range(n_features)])
+    far = np.arange(n_near + 1.0, n_clusters + 1)[:, None] * n_clusters**2
+    centers = np.vstack([near.astype(np.float64), np.repeat(far, n_features, axis=1)])
+    around = np.repeat(centers[:n_near], 2 * n_features, axis=0)
+    steps = np.repeat(np.eye(n_features), 2, axis=0) * np.tile([-0.75, 0.75], n_features)[:, None]
+    around += np.tile(steps, (n_near, 1))
+    y = np.append(np.arange(n_clusters), np.repeat(np.arange(n_near), 2 * n_features))
+    return np.vstack([centers, around]), y, centers
+
+
+def _period(n_clusters, n_features):
+    """Return the default `period` of :func:`kcenter_lower_bound`: 3 ** period <= `n_clusters`."""
+    most = n_features
+    if n_clusters > np.e:
+        ratio = np.log(n_clusters) / np.log(np.log(n_clusters)) if n_clusters > 15 else most
+        most = min(most, int(ratio))
+    while 3**most > n_clusters:
+        most -= 1
+    return max(most, 1)

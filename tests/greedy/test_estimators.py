@@ -282,6 +282,7 @@ def strange():
     }
 
 
+@pytest.mark.filterwarnings("ignore:Clusters of a few rows")
 @pytest.mark.spaced(quick=0, slow=12)
 @pytest.mark.parametrize("kind", list(strange()))
 @pytest.mark.parametrize(

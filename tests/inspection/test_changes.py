@@ -78,6 +78,21 @@ def test_no_point_of_a_grid_is_nearer():
     assert n_seen > 60
 
 
+def test_the_default_is_the_nearest_other_cluster():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        tree = random_tree(rng, n_features=3, n_nodes=11, n_clusters=4)
+        others = {*tree.predict(3 * rng.normal(size=(500, 3))).tolist()}  # no row reaches the rest
+        for x in rng.normal(size=(4, 3)):
+            change = nearest_change(tree, x)
+            own = int(tree.predict([x])[0])
+            costs = {k: nearest_change(tree, x, k).cost for k in others - {own}}
+            assert change.cost == min(costs.values()) == costs[change.cluster]
+            assert tree.predict(change.row) == change.cluster != own
+    with pytest.raises(ValueError, match="No change of the row leads to another cluster"):
+        nearest_change(Tree.single_leaf(0, 2), [1.0, 2.0])
+
+
 @pytest.mark.slow
 def test_of_fitted_models_and_every_kind_of_row():
     X = load_digits().data

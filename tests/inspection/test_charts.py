@@ -114,10 +114,9 @@ def test_panels_of_random_tables():
     shares.columns = ["resamples", "seeds", "rows"]
     segments = pd.DataFrame(
         rng.uniform(0, 1, (3, 2)), index=names[:1] * 3, columns=["share_then", "share_now"]
-    )
-    status = rng.choice(["stable", "watch", "moved"], len(names))
+    ).assign(rows_now=[10, 20, 30], new_rows=[0, 5, 30])
+    status = rng.choice(["stable", "moved"], len(names))
     indices = pd.DataFrame({"psi": rng.uniform(0, 2, len(names)), "status": status}, index=names)
-    limits = {"watch": 0.1, "moved": 0.25}
     with plt.rc_context(FONTS[seed % 3]):
         axes = plot_n_clusters(table, 3, {"gaps": 0.5, "stability": 0.7}, width=width)
         check(figure_of(axes))
@@ -130,8 +129,9 @@ def test_panels_of_random_tables():
         low = plot_stability(refits, shares, width=width).axes[0].get_xlim()[0]
         assert 0.5 < low < 0.62
         sentence = "Refit: the rows at the test of a long name have moved. " * 2
-        check(figure_of(plot_monitor(segments, indices, limits, sentence, width=width)))
-        assert {text.get_text() for text in plt.gcf().axes[1].texts} == {"watch", "moved"}
+        check(figure_of(plot_monitor(segments, indices, 0.1, sentence, width=width)))
+        legends = [ax.get_legend().get_texts()[0].get_text() for ax in plt.gcf().axes]
+        assert legends == ["new groups", "moved"]
     ticks = figure.axes[1].get_xticks()
     np.testing.assert_array_equal(ticks, np.round(ticks))
 

@@ -134,6 +134,8 @@ def test_sql_and_queries_give_the_names_of_the_predicted_clusters(named):
         ({"Quux": "a"}, "no cluster 'Quux'"),
         (["a", "b"], "2 names for 3 clusters"),
         (["a", "b", "a"], "would have the name 'a'"),
+        (["a b", "a  b ", "c"], "would have the name 'a b'"),
+        ({"3": "a"}, "no cluster '3' to be named"),
         ({0: "Quux"}, "would have the name 'Quux'"),
         ({0: "a\nb", 1: "a\\nb"}, "would have the name"),
         ({0: ""}, "not empty"),
@@ -157,7 +159,9 @@ def test_names_belong_to_one_fit():
     model = IMM(3, random_state=0).fit(X)
     before = to_sql(model)
     assert model.name_clusters({1: "Quux"}) is model
-    model.name_clusters(pd.Series({0: "Zorba"}))  # a later call keeps the other names
+    model.name_clusters({"0": "Zorba"})  # as in JSON; a later call keeps the other names
+    assert model.cluster_names_ == ["Zorba", "Quux", "cluster 2"]
+    model.name_clusters(pd.Series({0: "Zorba"}))
     assert model.cluster_names_ == ["Zorba", "Quux", "cluster 2"]
     for same in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):  # noqa: S301
         assert to_text(same) == to_text(model)

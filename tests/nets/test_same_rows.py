@@ -132,7 +132,7 @@ def of_refit(keep, model=MODEL):
 def of_monitor(rows):
     old, new = rows, ROWS.take(np.arange(0, 120, 2))
     found = monitor(MODEL, old.X, new.X, ids=(old.ids, new.ids))
-    return [found.verdict, found.segments, found.costs, found.columns, found.tests]
+    return [found.text, found.segments, found.columns, found.tests, found.groups]
 
 
 def of_nested(rows):

@@ -250,3 +250,60 @@ def test_unsupported_uses_raise():
     ):
         with pytest.raises(ValueError, match="Trimmed"):
             use()
+
+
+def planted(kind, seed):
+    """Return rows in four groups with wrong rows of one kind, and whether each is wrong."""
+    rng = np.random.default_rng([seed, 74])
+    X = rng.permutation(np.indices((3,) * 4).reshape(4, -1).T)[rng.integers(4, size=600)] * 9.0
+    X += rng.normal(size=X.shape)
+    is_wrong = np.arange(600) < {"none": 0, "uniform": 30, "far group": 12, "code": 6}[kind]
+    if kind == "uniform":
+        X[is_wrong] = rng.uniform(-150, 150, (30, 4))
+    elif kind == "far group":
+        X[is_wrong] += 80 * rng.choice([-1, 1], 4)
+    else:
+        X[is_wrong, rng.integers(4)] = -999
+    return X, is_wrong
+
+
+@pytest.mark.filterwarnings("ignore:The tree has lost", "ignore:The tree costs")
+@pytest.mark.parametrize("kind", ["none", "uniform", "far group", "code"])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_share_of_far_rows_is_found(kind, seed):
+    X, is_wrong = planted(kind, seed)
+    model = TAOClustering(4, objective="trimmed", algorithm=GOOD, random_state=0).fit(X)
+    assert ((model.free_labels_ == -1) != is_wrong).sum() <= 2
+    order = np.random.default_rng(seed).permutation(len(X))
+    others = clone(model).fit(X[order]), clone(model).fit(1000 * X), clone(model).fit(X[::-1])
+    for other, rows in zip(others, (order, slice(None), slice(None, None, -1)), strict=True):
+        assert np.array_equal(other.free_labels_ == -1, (model.free_labels_ == -1)[rows])
+    weight = np.random.default_rng(seed).integers(1, 4, len(X))
+    weighted = clone(model).fit(X, sample_weight=weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0))
+    assert weighted.trimmed_share_ == pytest.approx(repeated.trimmed_share_)
+    assert weighted.trimming_price_ == pytest.approx(repeated.trimming_price_)
+
+
+@pytest.mark.parametrize("name", [None, "income"])
+def test_a_cluster_of_one_far_value_is_reported(name):
+    X = planted("none", 0)[0]
+    X[0, 2] = 1e6
+    rows = X if name is None else pd.DataFrame(X, columns=["a", "b", name, "d"])
+    with pytest.warns(UserWarning, match=f"0.17 % of the rows; column {repr(name) if name else 2}"):
+        TAOClustering(4, algorithm=FAST, random_state=0).fit(rows)
+
+
+@pytest.mark.filterwarnings("error:Clusters of a few rows", "ignore:The tree has lost")
+@pytest.mark.parametrize("k", [4, 60])
+def test_small_groups_that_are_no_errors_are_not_reported(k):
+    TAOClustering(k, algorithm=FAST, random_state=0).fit(planted("none", 1)[0])
+
+
+def test_a_tree_that_cannot_cut_off_far_rows_says_so():
+    rng, angle = np.random.default_rng(0), np.arange(12.0)
+    ring = 400 * np.column_stack([np.cos(angle), np.sin(angle)])
+    X = np.vstack([rng.normal(size=(300, 2)), rng.normal(20, 1, (300, 2)), ring])
+    model = TAOClustering(2, objective="trimmed", split="axis", max_leaves=3, random_state=0)
+    with pytest.warns(UserWarning, match="more than the trimmed clustering. Give it more leaves"):
+        model.fit(X)

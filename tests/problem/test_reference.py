@@ -28,6 +28,7 @@ def cost(X, labels):
     return ((X - means(X, labels)[labels]) ** 2).sum()
 
 
+@pytest.mark.filterwarnings("ignore:Clusters of a few rows")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_the_free_clustering_is_settled(seed):

@@ -151,7 +151,7 @@ def test_codes_for_missing_values_warn_and_the_remedy_works(codes, others):
     is_code = rng.random(300) < 0.15
     column = np.where(is_code, rng.choice(codes, 300), made[others])
     table = pd.DataFrame({"c": column, "x": rng.normal(size=300)})
-    with pytest.warns(UserWarning, match=r"^Column 'c' has .*Trimmed") as found:
+    with pytest.warns(UserWarning, match=r"^Column 'c' has .*trimmed") as found:
         table_pipeline(table)
     remedy = re.search(r'{"missing": \[.*?\]}|"missing": (\[.*?\])', str(found[0].message))
     given = json.loads(remedy[1])

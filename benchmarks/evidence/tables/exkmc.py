@@ -5,8 +5,8 @@ import numpy as np
 from benchmarks.evidence.free import Case
 from benchmarks.evidence.measures import figures, fitted
 from benchmarks.evidence.runs import Run
+from benchmarks.synthetic import synthetic_one, synthetic_two
 from greedy import CART, CUBT, IMM, CLTree, ExKMC, KDTree
-from greedy.datasets import synthetic_one, synthetic_two
 
 NAME = "exkmc-fig3"
 SMALL = ("iris", "wine_raw", "breast_cancer_raw", "digits_raw", "mice", "anuran")
