@@ -26,7 +26,7 @@ from ._utils.warnings import numpy_errors, warn
 from .facade import EstimatorFacade
 from .objectives.base import cluster_sums
 from .objectives.kmeans import KMeans
-from .objectives.trimmed import warn_of_far_clusters
+from .problem.far_clusters import warn_of_far_clusters
 from .problem.inputs import (
     Inputs,
     check_embedding,
@@ -428,9 +428,7 @@ class TreeClustering(
             warn_of_copies(inputs.X, names, self.labels_)
         is_own = self.reference is None and inputs.space is inputs.X
         if is_own and isinstance(problem.objective, KMeans):
-            labels = result.tree.leaf_label[result.leaves(problem, problem.n_jobs)]
-            centers = self._space.scaled_centers(self.cluster_centers_)
-            warn_of_far_clusters(problem, labels, centers, names)
+            warn_of_far_clusters(problem, result, self, names)
 
     def _attributes(self, inputs, rows, problem, result):
         """Return the fitted attributes, such as `tree_` and `labels_`, as a dict by name.

@@ -391,7 +391,7 @@ def _values_and_columns(last, view, names, tables):
     if all(isinstance(dtype, pd.SparseDtype) for dtype in both.dtypes):  # it is not made dense
         values = Values.from_rows(None, None, both.sparse.to_coo().tocsr(), list(both))
     else:
-        kept = {name: readers[name] for name in own if not _is_date(both[name], readers[name])}
+        kept = {name: readers[name] for name in own if not _is_date(readers[name], both[name])}
         values = Values.from_table(both, kept)
     lines = {
         name: _compared([frame[name] for frame in frames], readers[name], name in tested, len(own))
@@ -404,15 +404,12 @@ def _values_and_columns(last, view, names, tables):
 def _dates(view):
     """Return the features of the last step that are dates, which always differ in another month."""
     readers = [column.source.reader for column in view.columns] if hasattr(view, "columns") else []
-    return [j for j, reader in enumerate(readers) if _is_read_as_date(reader)]
+    return [j for j, reader in enumerate(readers) if _is_date(reader)]
 
 
-def _is_read_as_date(reader):
-    return isinstance(reader, Date) and not (reader.part or reader.is_time)
-
-
-def _is_date(cells, reader):
-    return _is_read_as_date(reader) or cells.dtype.kind == "M"
+def _is_date(reader, cells=None):
+    is_read = isinstance(reader, Date) and not (reader.part or reader.is_time)
+    return is_read or (cells is not None and cells.dtype.kind == "M")
 
 
 def _compared(pair, reader, is_tested, n_columns):
@@ -432,7 +429,7 @@ def _compared(pair, reader, is_tested, n_columns):
     found = (index, chance, LEAST["psi"]), (*excess, LEAST["unknown"])
     moved = any(size >= least and p < CHANCE / n_columns for size, p, least in found)
     status = "moved" if moved else "stable"
-    if _is_date(pair[0], reader):
+    if _is_date(reader, pair[0]):
         index, status = np.nan, "not compared"
     gaps = [n / len(cells) for n, cells in zip(gaps, pair, strict=True)]
     return index, status, is_tested, *gaps, share, listed(unknown, quote=False)

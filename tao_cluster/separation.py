@@ -22,6 +22,7 @@ from ._utils.threads import one_thread
 from .objectives.alternating import AlternatingClustering, lloyd
 from .objectives.kmeans import KMeans
 from .objectives.spherical import SphericalKMeans
+from .problem.levels import FEW_VALUES, many_valued
 from .problem.problem import Problem
 from .problem.repeats import content_order
 from .reference import nearest_center, to_fit
@@ -34,8 +35,9 @@ FOUND_AGAIN = 0.7  # least mean Jaccard index of a segment and its match (Hennig
 _MOST_CLUSTERS = 12  # tried by default
 _FEW_ROWS = 35  # per cluster: with fewer rows, the suggestion is often wrong by one
 _LEAST_ROWS = 5  # of a cluster in the other half; with fewer, it is neither apart nor found again
-_FEW_VALUES = 10  # a column with at most this many values has gaps that say nothing about groups
-_MOSTLY = 0.5  # largest share of such columns in the squared distance of two centres
+# Gaps in columns with few values say nothing about groups. This is the largest share of such
+# columns in the squared distance of two centres.
+_MOSTLY = 0.5
 _NO_GAP = 0.9  # after a pair of clusters with this density, further pairs are not measured
 _OF_SILHOUETTE = 2000  # rows
 _N_TRIALS = 4  # of k-means++ per seed, as scikit-learn makes for 8 to 20 clusters
@@ -119,14 +121,14 @@ def _suggestion(table, n_used, n_rows):
         f"{100 * gaps.get(n_apart, 0):.0f} % of the divisions into halves.": n_apart > 1,
         "No groups are apart.": n_apart == 1 and few.notna().any(),
         f"{n_used} rows, or their different values, are too few to show groups.": not len(table),
-        f"Gaps between groups cannot be seen: no column has more than {_FEW_VALUES} values.": (
+        f"Gaps between groups cannot be seen: no column has more than {FEW_VALUES} values.": (
             few.count() == 0 < len(few)
         ),
         f"The next number is {more.index.max()}, with gaps in {100 * more.max():.0f} % of the "
         "divisions into halves.": more.max() > 0,
         f"{n_segments} segments are found again in other rows (Jaccard index of the least stable "
         f"one: {index.get(n_segments, 0):.2f}){so}.": n_segments > 1,
-        f"{n_of_few} segments are found again only by columns with at most {_FEW_VALUES} values, "
+        f"{n_of_few} segments are found again only by columns with at most {FEW_VALUES} values, "
         "which make most of the difference of some of them.": n_of_few > n_segments,
         f"No segments are found again in other rows; {nearest.index.max()} come closest (Jaccard "
         f"index of the least stable one: {nearest.max():.2f}).": nearest.max() < FOUND_AGAIN,
@@ -164,8 +166,9 @@ class _Sample:
         self.row_of_input = merged.row_of_input
         is_spherical = isinstance(self.objective.geometry or self.objective, SphericalKMeans)
         rows = normalize(self.space) if is_spherical else self.space
-        self.is_numeric, self.steps = _columns(rows)
+        self.is_numeric = many_valued(rows)
         self.numeric = rows[:, self.is_numeric]
+        self.steps = _steps(self.numeric)
         self.whole = _Half(self, slice(None), seed, _MORE_STARTS)
         self.shown = self.row_of_input[:_OF_SILHOUETTE]
         self.distances = pairwise_distances(rows[self.shown])
@@ -270,16 +273,11 @@ class _Half:
         return objective, run.centers
 
 
-def _columns(rows):
-    """Return which columns have more than ten values, and the usual steps between these values.
+def _steps(rows):
+    """Return the usual step between the values of each column; 0 for sparse rows.
 
     There are no rows between, say, two numbers of orders, but this is no gap between groups.
     """
     if sp.issparse(rows):
-        stored = pd.Series(rows.data).groupby(rows.indices).nunique()
-        n_values = stored.reindex(range(rows.shape[1]), fill_value=0).to_numpy()
-        is_numeric = n_values + (rows.getnnz(axis=0) < rows.shape[0]) > _FEW_VALUES
-        return is_numeric, np.zeros(is_numeric.sum())
-    values = [np.unique(column) for column in rows.T]
-    steps = [np.median(np.diff(own)) for own in values if len(own) > _FEW_VALUES]
-    return np.array([len(own) > _FEW_VALUES for own in values]), np.array(steps)
+        return np.zeros(rows.shape[1])
+    return np.array([np.median(np.diff(np.unique(column))) for column in rows.T])

@@ -145,8 +145,9 @@ def _describe(options):
         found.plot(style="slide").savefig(options.out)
         print(f"The cards are in {options.out}")
         return
-    text = {".md": found.to_markdown, ".html": found.to_html}.get(kind, lambda: found.text)()
-    _write(options, found.to_prompt() if options.prompt else text, "description")
+    texts = {".md": found.to_markdown, ".html": found.to_html}
+    text = found.to_prompt if options.prompt else texts.get(kind, lambda: found.text)
+    _write(options, text(), "description")
 
 
 def _names(options):
@@ -173,7 +174,8 @@ def _refit(options):
     y = None if options.classes is None else pd.DataFrame(rows.X).get(options.classes)
     with cell_errors(options.data):
         found = refit(model, rows.X, options.keep, y=y)
-    schema = getattr(found, "schema_", folder.read_model(options.model)[1])
+    is_table = hasattr(found, "schema_")
+    schema = found.schema_ if is_table else folder.read_model(options.model)[1]
     folder.write_fit(out, found, schema, rows, options)
     print(f"\nThe labels, model, text, picture and page are in {out}")
 

@@ -6,14 +6,11 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._utils.options import Part, name_of, resolve
 from .._utils.threads import check_interrupted
-from .._utils.warnings import listed, warn
 from ..problem.repeats import content_order
 from .alternating import _fill_empty, nearest_costs, spread_seeds
 from .base import Objective
@@ -29,7 +26,7 @@ WITH_CENTERS = {
     "kmedoids": KMedoids(),
 }
 _N_STARTS, _FIRST, _MOST = 10, 10, 300  # starts, and updates of centres: of each, and of the best
-_MOST_SHARE, _FEW_VALUES = 0.1, 10  # that "auto" leaves out; values of a category
+_MOST_SHARE = 0.1  # of the rows, which "auto" leaves without a cluster
 _ROUNDING = 1e-9
 
 
@@ -49,52 +46,6 @@ def far_cost(own, weight):
     mass = np.cumsum(weight[order])
     low, high = own[order[np.searchsorted(mass, np.array([0.25, 0.75]) * mass[-1])]]
     return high * (high / low) ** 2 if low > 0 else np.inf
-
-
-def warn_of_far_clusters(problem, labels, centers, names):
-    """Warn of small clusters that one column sets far apart from all others.
-
-    A cluster is small if it has less than 1 % of the rows and less than a tenth of the mean size.
-    It is far if its distance to the nearest other centre is, among the costs of rows and among the
-    nearest distances of the other centres.
-
-    Parameters
-    ----------
-    problem : Problem of k-means with n rows
-    labels : int array of shape (n,), smaller than k
-    centers : float64 array of shape (k, m)
-    names : sequence of m str, or None
-    """
-    k, weight = len(centers), problem.weight
-    sizes = np.bincount(labels, weight, k) / weight.sum()
-    usual = sizes >= min(0.01, 0.1 / k)
-    if usual.all():
-        return
-    costs = problem.objective.distances(problem.data, centers)
-    far = far_cost(costs[np.arange(len(labels)), labels], weight)
-    if usual.sum() > 2:
-        between = NearestNeighbors(n_neighbors=1).fit(centers[usual]).kneighbors()[0][:, 0] ** 2
-        far = max(far, far_cost(between, np.ones(len(between))))
-    found = []
-    for j in np.flatnonzero(~usual & (sizes > 0)):
-        squares = (centers[usual] - centers[j]) ** 2
-        nearest = squares[squares.sum(axis=1).argmin()]
-        is_one = nearest.max() > nearest.sum() / 2
-        if nearest.sum() > far and is_one and _has_many_values(problem.space, nearest.argmax()):
-            name = nearest.argmax() if names is None else repr(str(names[nearest.argmax()]))
-            found.append(f"cluster {j} ({100 * sizes[j]:.2g} % of the rows; column {name})")
-    if found:
-        warn(
-            f"Clusters of a few rows that are far from all others: {listed(found, quote=False)}. "
-            'If these values are errors, use TAOClustering(objective="trimmed"), which leaves such '
-            'rows out, or "kmedians" (on the command line, --objective).'
-        )
-
-
-def _has_many_values(space, column):
-    """Return whether a column of rows is no rare level of a category."""
-    values = space[:, [column]]
-    return len(np.unique(values.data if sp.issparse(values) else values)) > _FEW_VALUES
 
 
 @dataclass(frozen=True)
@@ -210,7 +161,7 @@ class Trimmed(Part, Objective):
         centers : float64 array of shape (k, m)
         """
         own, _ = nearest_costs(self.geometry, data, centers)
-        found = self._with_number(own, weight)
+        found = self._with_known_share(own, weight)
         # A price of 0 would leave out rows at their centres: take the least positive distance.
         price = found._limit(own, weight) or min(own[own > 0], default=1.0)
         far = np.where(own >= min(np.nextafter(price, np.inf), own.max()), weight, 0.0)
@@ -228,7 +179,7 @@ class Trimmed(Part, Objective):
             most = replace(self, share=_MOST_SHARE)
             centers = most.concentrated(X, data, weight, centers, random_state)
             own, _ = nearest_costs(self.geometry, data, centers)
-            return self._with_number(own, weight)._concentrate(data, weight, centers, _MOST)[1]
+            return self._with_known_share(own, weight)._concentrate(data, weight, centers, _MOST)[1]
         base, k = self.geometry, len(centers)
         most = self._limit(nearest_costs(base, data, centers)[0], weight)
         capped = SimpleNamespace(
@@ -260,8 +211,8 @@ class Trimmed(Part, Objective):
             centers = self.geometry.update_centers(data, labels, kept, centers)
         return best
 
-    def _with_number(self, own, weight):
-        """Return the objective with a number as share, for the costs of rows at their centres."""
+    def _with_known_share(self, own, weight):
+        """Return the objective with the share that "auto" finds for costs of rows."""
         if self.share != "auto":
             return self
         share = float(weight[own > far_cost(own, weight)].sum() / weight.sum())

@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_mutual_info_score
 
@@ -27,6 +28,7 @@ _SEPARATOR = re.compile(r"[_=:.\- ]")
 # over the columns whose names begin with it.
 _MOST_PREFIXES = 300
 
+FEW_VALUES = 10  # a column with at most this many values may be a category
 _FEWEST_LEVELS = 3  # two levels need no test on sets: a test of one column divides them
 # `warn_of_copies` warns if the adjusted mutual information exceeds _NEARLY_EQUAL. A sample of
 # _MOST_ROWS rows is enough to estimate it.
@@ -332,6 +334,15 @@ def columns_with_prefix(names, prefix, group):
     )
     groups = [k for k in np.unique(group[begins]) if k and begins[group == k].all()]
     return np.flatnonzero(np.isin(group, groups)).tolist()
+
+
+def many_valued(rows):
+    """Return which columns of an array or CSR matrix have more than ten values: bool array."""
+    if not sp.issparse(rows):
+        return np.array([len(np.unique(column)) > FEW_VALUES for column in rows.T])
+    stored = pd.Series(rows.data).groupby(rows.indices).nunique()
+    n_values = stored.reindex(range(rows.shape[1]), fill_value=0).to_numpy()
+    return n_values + (rows.getnnz(axis=0) < rows.shape[0]) > FEW_VALUES
 
 
 def integer_columns(X):
