@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,7 @@ from tao_cluster.objectives import SphericalKMeans
 # In single precision, which halves the memory of the fits; the free clustering is in double.
 SINGLE = ("mnist", "fashion_mnist")
 HELD_OUT = 0.2
-NEW_SHARE = 1 / 3  # of a random split
 STARTS_OF_PAPER = 50  # of the reference clustering in Gabidolla & Carreira-Perpinan (2022)
-MOST_IN_HALF = 800
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,16 @@ class Workshop:
     cache: Path
 
     def case(
-        self, name, *, held_out=False, split=None, half=None, spherical=False, seed=0, n_init=10
+        self,
+        name,
+        *,
+        held_out=False,
+        half=None,
+        most=None,
+        load=None,
+        spherical=False,
+        seed=0,
+        n_init=10,
     ):
         """Data set with its free clustering: the best of `n_init` starts.
 
@@ -66,17 +74,17 @@ class Workshop:
         name : str, see :func:`benchmarks.datasets.load`
         held_out : bool
             Whether a fifth of the rows is kept from the free clustering and all fits.
-        split : int, optional
-            Number of a random split. Two thirds of the rows are then fitted, and the others are
-            new.
         half : int, optional
-            Number of a random split. Half of the rows, at most 800, are then fitted, and as many
+            Number of a random split. Half of the rows, at most `most`, are then fitted, and as many
             other rows are new.
+        most : int, optional
+        load : callable of str, default=`rows`
+            Returns rows, number of clusters and depth of a data set.
         spherical : bool
             Whether the cost is the cosine distance.
         seed, n_init : int, of the free clustering
         """
-        return _case(self, name, held_out, split, half, spherical, seed, n_init)
+        return _case(self, name, held_out, half, most, load, spherical, seed, n_init)
 
     def rows(self, name):
         """X, number of clusters and depth."""
@@ -84,27 +92,24 @@ class Workshop:
 
 
 @functools.lru_cache(maxsize=2)
-def _rows(workshop, name):
-    return workshop.rows(name)
+def _rows(workshop, name, load):
+    return workshop.rows(name) if load is None else load(name)
 
 
 @functools.lru_cache(maxsize=2)
-def _case(workshop, name, held_out, split, half, spherical, seed, n_init):
-    X, k, depth = _rows(workshop, name)
+def _case(workshop, name, held_out, half, most, load, spherical, seed, n_init):
+    X, k, depth = _rows(workshop, name, load)
     new = None
     if held_out:
         X, new = train_test_split(X, test_size=HELD_OUT, random_state=0)
-    if split is not None:
-        X, new = train_test_split(X, test_size=NEW_SHARE, random_state=split)
     if half is not None:
         order, n_rows = np.random.RandomState(half).permutation(X.shape[0]), X.shape[0] // 2
-        n_rows = min(n_rows, MOST_IN_HALF)
+        n_rows = min(n_rows, most or n_rows)
         X, new = X[order[:n_rows]], X[order[n_rows : 2 * n_rows]]
     words = ["spherical"] * spherical + ["held_out"] * held_out
-    words += [] if split is None else [f"split{split}"]
-    words += [] if half is None else [f"half{half}"]
+    words += [] if half is None else [f"half{half}of{most}"]
     kind = "-".join([*words, f"{n_init}-{seed}"])
-    path = Path(workshop.cache, f"{name.replace(':', '_')}-{kind}.npy")
+    path = Path(workshop.cache, f"{re.sub(r'[: ]', '_', name)}-{kind}.npy")
     if not path.is_file():
         _write(path, _estimator(k, spherical, seed, n_init).fit(X).cluster_centers_)
     if name.partition(":")[0] in SINGLE:

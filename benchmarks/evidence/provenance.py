@@ -1,35 +1,68 @@
-"""Where and with what a run was done: date, commit, processor, versions."""
+"""Where and with what a table was measured, and the stamp of the fits that it measures.
+
+`snapshot.json` has exact fits of this code, which CI compares with the code. The stamp is their
+hash, so that two commits with the same stamp fit the same trees. A page is not written from rows
+of another stamp.
+"""
 
 import datetime
 import functools
+import hashlib
 import importlib.metadata
+import json
 import os
 import platform
 import subprocess
 from pathlib import Path
 
+SNAPSHOT = Path(__file__).parents[1] / "snapshot.json"
+_FITS = ("fit: ", "history: ", "path: ")  # cases of the snapshot
 _PACKAGES = ("tao-cluster", "numpy", "scipy", "scikit-learn", "numba", "liblinear-official")
 _PACKAGES += ("gemclus", "segmtree", "obliquetree", "pycontree")  # programs of other authors
 
 
-def provenance():
-    """The last columns of a row."""
-    return {
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        "commit": commit(),
-        "machine": machine(),
-        "versions": versions(),
-    }
+@functools.cache
+def stamp():
+    """Hash of the fits in the snapshot: ten hexadecimal digits."""
+    cases = json.loads(SNAPSHOT.read_text(encoding="utf-8"))["cases"]
+    fits = {name: case for name, case in cases.items() if name.startswith(_FITS)}
+    return hashlib.sha256(json.dumps(fits, sort_keys=True).encode()).hexdigest()[:10]
+
+
+class Provenance:
+    """The file of a folder that says for each table where its rows come from.
+
+    Parameters
+    ----------
+    folder : path, where the csv files lie
+    """
+
+    def __init__(self, folder):
+        self.path = Path(folder, "provenance.json")
+
+    def read(self):
+        """Return what is known of each table: a dict of dicts."""
+        return json.loads(self.path.read_text("utf-8")) if self.path.is_file() else {}
+
+    def add(self, table, seconds):
+        """Add CPU seconds of runs that have just been measured."""
+        found = self.read()
+        before = found.get(table, {})
+        here = {"stamp": stamp(), "commit": commit(), "machine": machine(), "versions": versions()}
+        if before.get("stamp") == here["stamp"]:
+            here["commit"] = before["commit"]
+            seconds += before["cpu_seconds"]
+        date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+        found[table] = here | {"date": date, "cpu_seconds": round(seconds)}
+        text = json.dumps(dict(sorted(found.items())), indent=1)
+        self.path.write_text(text + "\n", encoding="utf-8")
 
 
 @functools.cache
 def commit():
-    """Short hash of the last commit that changed the packages; "+" if their files differ from it.
-
-    Commits of pages and tests between two nights of runs do not change the results.
-    """
-    git = ["git", "-C", str(Path(__file__).parents[2])]
-    packages = ["--", "tao_cluster", "greedy"]
+    """Short hash of the last commit that changed the packages; "+" if their files differ from it."""
+    git = ["git", "-C", str(SNAPSHOT.parent)]
+    packages = ["--", ":/tao_cluster", ":/greedy"]
     try:
         found, changed = (
             subprocess.run([*git, *rest], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603

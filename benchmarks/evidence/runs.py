@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pandas as pd
 from joblib import Parallel, delayed
 
-from benchmarks.evidence.provenance import provenance
+from benchmarks.evidence.provenance import Provenance, stamp
 
 KEY = ("table", "data", "method", "setting", "seed")
 FIGURES = (
@@ -34,8 +35,7 @@ FIGURES = (
     "memory",  # MB that the process grew by
     "work",  # counted, see the table
 )
-PROVENANCE = ("date", "commit", "machine", "versions")
-COLUMNS = KEY + FIGURES + PROVENANCE
+COLUMNS = (*KEY, *FIGURES, "stamp")
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,16 @@ class Results:
         return pd.read_csv(self.path, dtype=words, keep_default_na=False, na_values=[""])
 
     def finished(self):
-        """Keys of the runs that are there."""
-        return keys(self.frame())
+        """Keys of the runs that are there; rows of other fits than those of today are removed."""
+        frame = self.frame()
+        today = frame[frame["stamp"] == stamp()]
+        if len(today) < len(frame):
+            today.to_csv(self.path, index=False)
+        return keys(today)
 
     def append(self, run, figures):
         """Add the rows of a run, all or none: one write."""
-        common = dict(zip(KEY, run.key, strict=True)) | provenance()
+        common = dict(zip(KEY, run.key, strict=True)) | {"stamp": stamp()}
         text = io.StringIO()
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
         if not self.path.is_file():
@@ -146,24 +150,27 @@ def execute(runs, folder, workshop, *, n_jobs=1, tell=print):
     left = [run for run in runs if run.key not in finished[run.table]]
     if len(left) < len(runs):
         tell(f"{len(runs) - len(left)} of {len(runs)} runs are there already")
-    done = 0
+    done, provenance = 0, Provenance(folder)
     tasks = (delayed(_measured)(workshop, run) for run in left)
-    for run, figures in Parallel(n_jobs, return_as="generator_unordered")(tasks):
+    for run, figures, seconds in Parallel(n_jobs, return_as="generator_unordered")(tasks):
         if isinstance(figures, str):
             tell(f"{_name(run)}: left out, {figures}")
             continue
         files[run.table].append(run, figures)
+        provenance.add(run.table, seconds)
         done += 1
         tell(f"{_name(run)}: {_summary(figures)}")
     return done
 
 
 def _measured(workshop, run):
-    """A run and its figures, or why there are none."""
+    """A run, its figures, or why there are none, and the CPU seconds of all that it did."""
+    start = time.process_time()
     try:
-        return run, run.measure(workshop, run)
+        figures = run.measure(workshop, run)
     except OSError as error:  # no file, and no OpenML
-        return run, str(error)
+        figures = str(error)
+    return run, figures, time.process_time() - start
 
 
 def _name(run):

@@ -1,10 +1,12 @@
-"""Published programs of other authors, in the same run if they are installed.
+"""Rivals that are not ours: estimators of scikit-learn, and published programs of other authors.
 
     pip install gemclus segmtree obliquetree pycontree
 
-gemclus (GPL) has Kauri and segmtree has trees of segments: both find clusters of their own. The
-programs obliquetree (pairs of features) and pycontree (optimal axis-aligned trees) fit the labels
-of the free clustering. The column `versions` of the results has their versions.
+Of scikit-learn, there are CART with balanced classes, a regression tree of X on X whose leaves are
+the clusters, and multinomial regression with an L1 penalty, which is no tree. Programs of others
+run if they are installed. gemclus (GPL) has Kauri and segmtree has trees of segments: both find
+clusters of their own. The programs obliquetree (pairs of features) and pycontree (optimal
+axis-aligned trees) fit the labels of the free clustering, as CART does.
 """
 
 import importlib
@@ -13,34 +15,78 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise_distances_argmin
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from benchmarks.evidence.measures import timed
-from benchmarks.evidence.runs import Run
+from tao_cluster.measures import normalized_mutual_information
 
 _DEPTHS = (2, 3, 4, 5, 6)  # of obliquetree, which has no number of leaves
 _OPTIMAL_DEPTHS = (2, 3)  # of pycontree, whose time grows exponentially with the depth
 _TIME_LIMIT = 120.0  # seconds of pycontree per tree
+_STRENGTHS = np.geomspace(0.3, 0.001, 6)  # of the L1 penalty, on the mean loss of a row
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A published program.
+    """A rival.
 
     Parameters
     ----------
-    package : str
-    trees : callable of (package, case, numbers of leaves, seed)
+    trees : callable of (case, numbers of leaves, seed)
         Yields for each tree the model, the labels that it is fitted to (or None), and a function
         of the fitted model that returns its numbers of leaves and of non-zero weights.
+    package : str, that has to be installed
     """
 
-    package: str
     trees: Any
+    package: str = "sklearn"
 
 
-def _kauri(package, case, leaves, seed):
-    kauri = importlib.import_module(f"{package}.tree").Kauri
+def _balanced(case, leaves, seed):
+    for n in leaves:
+        options = {"class_weight": "balanced", "random_state": seed}
+        yield DecisionTreeClassifier(max_leaf_nodes=n, **options), _labels(case), _axis_size
+
+
+def _regression(case, leaves, seed):
+    """A leaf is a cluster, so that there is one size only."""
+    del leaves
+    tree = DecisionTreeRegressor(max_leaf_nodes=case.n_clusters, random_state=seed)
+    yield _Leaves(tree), case.X, lambda fitted: _axis_size(fitted.tree)
+
+
+@dataclass
+class _Leaves:
+    """A tree whose leaves are the clusters."""
+
+    tree: Any
+
+    def fit(self, X, y):
+        self.tree.fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.tree.apply(X)
+
+
+def _axis_size(fitted):
+    return fitted.get_n_leaves(), fitted.get_n_leaves() - 1
+
+
+def _multinomial(case, leaves, seed):
+    """No tree, so that it has no leaves; its intercepts are parameters, as thresholds are."""
+    del leaves
+    n_rows = case.X.shape[0]
+    for strength in _STRENGTHS:
+        options = {"solver": "saga", "l1_ratio": 1.0, "max_iter": 300, "random_state": seed}
+        model = LogisticRegression(C=1 / (strength * n_rows), **options)
+        yield model, _labels(case), lambda fitted: (None, int((fitted.coef_ != 0).sum()))
+
+
+def _kauri(case, leaves, seed):
+    kauri = importlib.import_module("gemclus.tree").Kauri
 
     def size(model):
         n_leaves = int(np.sum(np.asarray(model.tree_.children_left) < 0))
@@ -51,27 +97,21 @@ def _kauri(package, case, leaves, seed):
         yield kauri(**shape, kernel="linear", random_state=seed), None, size
 
 
-def _segments(package, case, leaves, seed):
+def _segments(case, leaves, seed):
     """Trees whose leaves are the clusters: one size only."""
     del leaves
-    tree = importlib.import_module(package).SegTree
-    options = {"min_gain": 0.0, "min_leaf_frac": 0.0, "min_leaf_abs": 1}
-    model = tree(max_leaf_nodes=case.n_clusters, random_state=seed, **options)
+    options = {"min_gain": 0.0, "min_leaf_frac": 0.0, "min_leaf_abs": 1, "random_state": seed}
+    model = importlib.import_module("segmtree").SegTree(max_leaf_nodes=case.n_clusters, **options)
     yield model, None, lambda fitted: (fitted.n_leaves_, fitted.n_leaves_ - 1)
 
 
-def _pairs(package, case, leaves, seed):
+def _pairs(case, leaves, seed):
     del leaves
-    module = importlib.import_module(package)
-    export = importlib.import_module(f"{package}.utils").export_tree
-    labels = pairwise_distances_argmin(case.X, case.centers)
-
-    def size(model):
-        return _nodes(export(model)["tree"])
-
+    module = importlib.import_module("obliquetree")
+    export = importlib.import_module("obliquetree.utils").export_tree
     for depth in _DEPTHS:
         model = module.Classifier(use_oblique=True, max_depth=depth, random_state=seed)
-        yield model, labels, size
+        yield model, _labels(case), lambda fitted: _nodes(export(fitted)["tree"])
 
 
 def _nodes(node):
@@ -83,29 +123,29 @@ def _nodes(node):
     return sum(each[0] for each in below), own + sum(each[1] for each in below)
 
 
-def _optimal(package, case, leaves, seed):
+def _optimal(case, leaves, seed):
     del leaves, seed
-    tree = importlib.import_module(package).ConTree
-    labels = pairwise_distances_argmin(case.X, case.centers)
+    tree = importlib.import_module("pycontree").ConTree
     for depth in _OPTIMAL_DEPTHS:
-        yield (
-            tree(max_depth=depth, time_limit=_TIME_LIMIT),
-            labels,
-            lambda fitted: (fitted.get_num_leaf_nodes(), fitted.get_num_leaf_nodes() - 1),
-        )
+        model = tree(max_depth=depth, time_limit=_TIME_LIMIT)
+        yield model, _labels(case), lambda m: (m.get_num_leaf_nodes(), m.get_num_leaf_nodes() - 1)
+
+
+def _labels(case):
+    return pairwise_distances_argmin(case.X, case.centers)
 
 
 PEERS = {
-    "gemclus Kauri": Peer("gemclus", _kauri),
-    "segmtree": Peer("segmtree", _segments),
-    "obliquetree": Peer("obliquetree", _pairs),
-    "pycontree": Peer("pycontree", _optimal),
+    "CART, balanced": Peer(_balanced),
+    "regression tree": Peer(_regression),
+    "L1 multinomial": Peer(_multinomial),
+    "gemclus Kauri": Peer(_kauri, "gemclus"),
+    "segmtree": Peer(_segments, "segmtree"),
+    "obliquetree": Peer(_pairs, "obliquetree"),
+    "pycontree": Peer(_optimal, "pycontree"),
 }
-
-
-def runs(table, data, setting, seed, options):
-    """Return the runs of all programs; those that are not installed cannot be executed."""
-    return [Run(table, data, name, setting, seed, trees, options) for name in PEERS]
+# What runs on data of any size; one of the other programs keeps an n x n kernel.
+RIVALS = tuple(name for name, peer in PEERS.items() if peer.package == "sklearn")
 
 
 def is_installed(method):
@@ -114,11 +154,11 @@ def is_installed(method):
 
 
 def trees(workshop, run):
-    """Return one row per tree of a program."""
-    case, peer = workshop.case(run.data, **run.options["case"]), PEERS[run.method]
-    leaves = run.options["numbers_of_leaves"](case.n_clusters)
+    """Return one row per tree of a rival; `method` has the numbers of leaves of k clusters."""
+    case = workshop.case(run.data, **run.options["case"])
+    leaves = run.options["method"](case.n_clusters)
     found = []
-    for model, labels, size in peer.trees(peer.package, case, leaves, run.seed):
+    for model, labels, size in PEERS[run.method].trees(case, leaves, run.seed):
         terms = (case.X,) if labels is None else (case.X, labels)
         fitted, seconds = timed(lambda model=model, terms=terms: model.fit(*terms))
         found.append(_figures(case, fitted, *size(fitted), seconds))
@@ -133,6 +173,7 @@ def _figures(case, model, n_leaves, n_nonzero, seconds):
     new = np.minimum(np.searchsorted(used, model.predict(case.new)), len(used) - 1)
     costs = [_cost(case.X, centers[labels]), _cost(case.new, centers[new])]
     free, free_new = (_cost(*_nearest(rows, case.centers)) for rows in (case.X, case.new))
+    others = case.n_clusters if n_leaves is None else 2 * n_leaves - 1
     return {
         "rows": case.X.shape[0],
         "columns": case.X.shape[1],
@@ -141,7 +182,8 @@ def _figures(case, model, n_leaves, n_nonzero, seconds):
         "cost_new": 100 * (costs[1] / free_new - 1),
         "leaves": n_leaves,
         "non_zeros": n_nonzero,
-        "parameters": n_nonzero + 2 * n_leaves - 1,
+        "parameters": n_nonzero + others,
+        "nmi": normalized_mutual_information(labels, _labels(case)),
         "seconds": seconds,
     }
 

@@ -1,0 +1,96 @@
+"""All methods on half of the rows of a data set: the same question to each.
+
+A method whose size can be set is asked for one tree per limit of size: k, 2 k and 4 k leaves, and
+30, 100 and 300 parameters. A method with another setting of its size gets six values of it. All
+others have one tree. The other half of the rows is new.
+"""
+
+from sklearn.base import clone
+
+from benchmarks.evidence.measures import figures, fitted
+from benchmarks.evidence.runs import Run
+from benchmarks.evidence.tables import peers
+from tao_cluster import DirectForm, TAOClustering
+from tao_cluster.comparison import METHODS
+
+TIMES, PARAMETERS = (1, 2, 4), (30, 100, 300)
+N_SPLITS = 5
+OBLIQUE, AXIS, NO_COPIES, PUBLISHED = (
+    "TAO oblique",
+    "TAO axis",
+    "TAO oblique, no copies",
+    "TAO published",
+)
+OF_NESTED = "divclust"  # the baseline of benchmarks.nested, which is measured there
+_LAMBDAS = (0, 2, 4, 6, 8, 9)  # positions in the ten values of the default path
+
+
+def runs(table, data, splits, case, others):
+    """Return one run per split and method of a data set; the seed of a run is its split.
+
+    Parameters
+    ----------
+    table, data : str
+    splits : iterable of int
+    case : dict, arguments of `Workshop.case`
+    others : tuple of str, names of PEERS
+    """
+    found = []
+    for split in splits:
+        options = {"case": case | {"half": split}}
+        measures = {
+            OBLIQUE: (within_limits, {}),
+            NO_COPIES: (within_limits, {"algorithm": DirectForm(copies=0)}),
+            PUBLISHED: (published_trees, {}),
+        }
+        methods = {name: method for name, method in METHODS.items() if name != OF_NESTED}
+        measures |= {m.title: (sizes, m) for m in methods.values() if not m.is_path}
+        measures |= {name: (peers.trees, numbers_of_leaves) for name in others}
+        found += [
+            Run(table, data, name, "sizes", split, measure, options | {"method": method})
+            for name, (measure, method) in measures.items()
+        ]
+    return found
+
+
+def numbers_of_leaves(k):
+    """k, 2 k, 4 k, and those of axis-aligned trees of some numbers of parameters."""
+    leaves = {times * k for times in TIMES} | {(size + 2) // 3 for size in PARAMETERS}
+    return sorted(n for n in leaves if n >= k)
+
+
+def sizes(workshop, run):
+    """A row a number of leaves; one row of a method with a leaf a cluster."""
+    case, method = workshop.case(run.data, **run.options["case"]), run.options["method"]
+    leaves = [{"max_leaves": n} for n in numbers_of_leaves(case.n_clusters)]
+    models = [
+        clone(method.estimator).set_params(**p) for p in (leaves if method.is_sized else [{}])
+    ]
+    return _fits(case, run.seed, models)
+
+
+def within_limits(workshop, run):
+    """The cheapest oblique tree within each limit of leaves or parameters."""
+    case = workshop.case(run.data, **run.options["case"])
+    limits = [{"max_leaves": times * case.n_clusters} for times in TIMES]
+    limits += [{"max_parameters": size} for size in PARAMETERS]
+    own = run.options["method"]
+    return _fits(case, run.seed, [TAOClustering(**limit, **own) for limit in limits])
+
+
+def published_trees(workshop, run):
+    """Trees of the published algorithm with six of the ten lambdas of the default path."""
+    case = workshop.case(run.data, **run.options["case"])
+    default = TAOClustering(case.n_clusters, reference=case.centers, random_state=run.seed)
+    path = default.fit_path(case.X)
+    lambdas = [path[min(i, len(path) - 1)].lambda_ for i in _LAMBDAS]
+    models = [TAOClustering(lambda_=value, algorithm="published") for value in lambdas]
+    return _fits(case, run.seed, models)
+
+
+def _fits(case, seed, models):
+    found = []
+    for model in models:
+        model, seconds = fitted(model, case, seed)
+        found.append(figures(model, case, seconds, model.tree_.n_leaves))
+    return found
