@@ -2,7 +2,7 @@
 
     python -m benchmarks.figures                           # all, as .pdf, into build/figures
     python -m benchmarks.figures fronts --format svg --out docs/results
-    python -m benchmarks.figures effects --results docs/results
+    python -m benchmarks.figures ranks --results docs/results
 
 Vectors with embedded fonts. A method has the same colour and marker in all figures, and in the
 pictures of the package.
@@ -13,14 +13,15 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import scikit_posthocs
 from matplotlib.ticker import MaxNLocator
 
 from benchmarks.evidence.pages import costs
+from benchmarks.evidence.pages.comparison import Comparison
 from benchmarks.evidence.pages.tao_paper import DATA
 from benchmarks.evidence.pages.words import published, title, with_starts
 from benchmarks.evidence.runs import Results
-from benchmarks.evidence.tables import exkmc, mu_path, new_rows, oblique
-from benchmarks.evidence.tables.field import NAME as FIELD
+from benchmarks.evidence.tables import contest, exkmc, final, mu_path, oblique
 from tao_cluster.inspection.palette import Look, method_look
 from tao_cluster.plot.charts import log_ticks, scale_costs
 
@@ -41,8 +42,12 @@ STYLE = {
 # Methods that `compare` does not know. One path is the same method as oblique TAO.
 LOOKS = {
     oblique.PATH: method_look("TAO oblique"),
-    **dict.fromkeys((oblique.PUBLISHED, new_rows.PUBLISHED), Look("#E69F00", "s", is_hollow=False)),
+    **dict.fromkeys((oblique.PUBLISHED, contest.PUBLISHED), Look("#E69F00", "s", is_hollow=False)),
     "ExKMC, base IMM": Look("#F4A582", "D", is_hollow=True),
+    contest.NO_COPIES: Look("#0072B2", "o", is_hollow=True),
+    "CART, balanced": Look("#7F7F7F", "^", is_hollow=True),
+    "regression tree": Look("#7F7F7F", "v", is_hollow=True),
+    "L1 multinomial": Look("#000000", "x", is_hollow=False),
     "gemclus Kauri": Look("#E3377C", "<", is_hollow=True),
     "segmtree": Look("#C7A76C", ">", is_hollow=True),
     "obliquetree": Look("#3B3B98", ">", is_hollow=False),
@@ -170,59 +175,40 @@ def excesses(frame):
     return figure
 
 
-def _as_factor(mean, error):
-    """Return exp(mean), and whiskers of one standard error of its logarithm, below and above."""
-    factor = np.exp(mean)
-    return factor, np.array([[factor - np.exp(mean - error)], [np.exp(mean + error) - factor]])
-
-
-def _with_whiskers(ax, x, y, **style):
-    """Draw points with standard errors; those that are not known are left out."""
-    errors = {name: np.nan_to_num(style.pop(name)) for name in ("xerr", "yerr") if name in style}
-    ax.errorbar(x, y, elinewidth=0.7, capsize=1.5, **errors, **style)
-
-
-def effects(fresh, small):
-    """How much more each method costs than oblique TAO on new rows of two comparisons."""
-    figure, axes = grid(2, 2, 3.2)
-    frames = {"fresh data": fresh, "well-known data, small samples": small}
-    for ax, (words, frame) in zip(axes, frames.items(), strict=True):
-        table = costs.by_split(frame, costs.MAIN, "cost_new")
-        found = costs.effects(table, "TAO oblique").sort_values("effect", ascending=False).dropna()
-        for i, (name, row) in enumerate(found.iterrows()):
-            factor, whiskers = _as_factor(row["effect"], row["error"])
-            _with_whiskers(ax, [factor], [i], xerr=whiskers, ls="", **style_of(name))
-        ax.set_yticks(range(len(found)), found.index)
-        ax.axvline(1, color="#888888", lw=0.6)
-        logarithmic(ax, "x")
-        ax.set(title=words, xlabel="(cost + 1 %) / that of TAO oblique")
+def ranks(frame):
+    """Mean ranks of all trees on new rows, with a bar over those that do not differ (Nemenyi)."""
+    found = costs.ranks(Comparison(frame).mean())
+    p_values = scikit_posthocs.posthoc_nemenyi_friedman(found.to_numpy())
+    p_values.index = p_values.columns = found.columns
+    figure, ax = plt.subplots(figsize=(WIDE, 4), layout="constrained")
+    colors = {method: style_of(method)["color"] for method in found}
+    scikit_posthocs.critical_difference_diagram(
+        found.mean(), p_values, ax=ax, color_palette=colors, label_props={"size": 7}
+    )
     return figure
 
 
-def time_quality(frame):
-    """Time of a fit and cost on new rows, both relative to CART (field)."""
-    figure, (ax,) = grid(1, 2, 3.4)
-    for method, row in costs.beside(frame, "CART", ("leaves", 2)).iterrows():
-        time, factor = (
-            _as_factor(row["time"], row["time_error"]),
-            _as_factor(row["effect"], row["error"]),
-        )
-        style = {"ls": "", "label": method} | style_of(method)
-        _with_whiskers(ax, [time[0]], [factor[0]], xerr=time[1], yerr=factor[1], **style)
-    ax.axhline(1, color="#888888", lw=0.6)
+def time_cost(frame):
+    """Cost on new rows against CPU time of each method (fresh-data)."""
+    comparison = Comparison(frame)
+    figure, ax = plt.subplots(figsize=(WIDE, 3.8), layout="constrained")
+    for method in comparison.methods:
+        seconds, cost = comparison.time(method)[1], comparison.median(method)
+        if np.isfinite(cost):
+            ax.plot(seconds, cost, ls="", **style_of(method))
+            ax.annotate(method, (seconds, cost), (4, 2), textcoords="offset points", size=6)
     logarithmic(ax, "x", "y")
-    ax.set(xlabel="CPU time / that of CART", ylabel="(cost on new rows + 1 %) / that of CART")
-    legend_of(figure, [ax])
+    ax.set(xlabel="CPU seconds of a fit, median", ylabel="cost on new rows, %, median")
     return figure
 
 
 # Name to (function, tables whose rows it draws).
 FIGURES = {
-    "effects": (effects, new_rows.FRESH, new_rows.NAME),
+    "ranks": (ranks, final.NAME),
+    "time_cost": (time_cost, final.NAME),
     "fronts": (fronts, oblique.NAME),
     "mu_path": (along_mu, mu_path.NAME),
     "exkmc": (excesses, exkmc.NAME),
-    "time_quality": (time_quality, FIELD),
 }
 
 

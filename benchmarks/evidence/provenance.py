@@ -50,8 +50,9 @@ class Provenance:
         before = found.get(table, {})
         here = {"stamp": stamp(), "commit": commit(), "machine": machine(), "versions": versions()}
         if before.get("stamp") == here["stamp"]:
-            here["commit"] = before["commit"]
             seconds += before["cpu_seconds"]
+        for each in found.values():  # other commits with the same fits are not named
+            here["commit"] = each["commit"] if each["stamp"] == here["stamp"] else here["commit"]
         date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
         found[table] = here | {"date": date, "cpu_seconds": round(seconds)}
         text = json.dumps(dict(sorted(found.items())), indent=1)

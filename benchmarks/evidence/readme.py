@@ -3,14 +3,13 @@
 import re
 from pathlib import Path
 
-from benchmarks.evidence.pages import comparison, tao_paper, words
+from benchmarks.evidence.pages import comparison
 from benchmarks.evidence.render import environment, filled
 from benchmarks.evidence.runs import Results
-from benchmarks.evidence.tables import new_rows, oblique
+from benchmarks.evidence.tables import final
 
 README = Path(__file__).parents[2] / "README.md"
 _MARKS = "<!-- results: python -m benchmarks render -->", "<!-- end of results -->"
-_SHOWN = (7.90, 5.22, 4.06)  # printed costs: one tree per data set
 
 
 def write(results):
@@ -31,9 +30,5 @@ def write(results):
 
 def tables(results):
     """Return the tables as Markdown."""
-    names = (oblique.NAME, new_rows.FRESH)
-    paper, fresh = (Results(Path(results, f"{name}.csv")).frame() for name in names)
-    found = tao_paper.dominating(words.with_starts(paper))
-    shown = [each for each in found if each["paper"].cost in _SHOWN]
-    template = environment().get_template("readme.jinja")
-    return filled(template.render(fresh=comparison.Comparison(fresh), shown=shown)).strip()
+    found = comparison.fresh({final.NAME: Results(Path(results, f"{final.NAME}.csv")).frame()})
+    return filled(environment().get_template("readme.jinja").render(found)).strip()

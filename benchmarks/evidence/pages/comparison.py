@@ -1,5 +1,6 @@
-"""The comparisons of all methods: fresh data, small samples and well-known data."""
+"""The comparisons of all methods: fresh data and well-known data."""
 
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -8,22 +9,25 @@ import pandas as pd
 from benchmarks.evidence.pages.costs import (
     LIMITS,
     MAIN,
-    OURS,
+    MULTINOMIAL,
+    NO_RIVALS,
+    OFFSETS,
     SIGNIFICANT,
     against_best,
     by_split,
-    effects,
+    holm,
+    interval,
     means,
-    medians,
+    p_values,
+    ratios,
     rivals,
     times,
-    unscaled,
-    verdict,
 )
-from benchmarks.evidence.pages.words import number, title
-from benchmarks.evidence.tables import field, new_rows
+from benchmarks.evidence.pages.words import markdown, number, ratio, title
+from benchmarks.evidence.tables import final, known
+from benchmarks.evidence.tables.contest import AXIS, NO_COPIES, OBLIQUE, PUBLISHED
 
-ROWS = (*OURS, "SpEx oblique", new_rows.PUBLISHED, "ExKMC", "ExGreedy", "CART")
+ROWS = (OBLIQUE, NO_COPIES, AXIS, "SpEx oblique", PUBLISHED, "ExKMC", "ExGreedy", "CART")
 _COLUMNS = {"fitted": "cost", "new": "cost_new", "nmi": "nmi", "parameters": "parameters"}
 OVERVIEW = (("leaves", 1), ("parameters", 30), MAIN)
 
@@ -40,7 +44,7 @@ class Comparison:
         self.frame = frame
         self.sets = list(frame["data"].unique())
         self.methods = list(frame["method"].unique())
-        self.n_splits = field.split_of(frame).nunique()
+        self.n_splits = frame["seed"].nunique()
         self._tables = {}
 
     def table(self, limit=MAIN, kind="new"):
@@ -50,32 +54,87 @@ class Comparison:
         found = self._tables[limit, kind]
         return found.replace(np.inf, np.nan) if kind in ("nmi", "parameters") else found
 
+    def mean(self, limit=MAIN, kind="new"):
+        """Return the mean over splits of each data set and method."""
+        return means(self.table(limit, kind))[0]
+
     def median(self, method, limit=MAIN, kind="new"):
-        """Return the median over data sets."""
-        return float(medians(self.table(limit, kind)).get(method, np.nan))
+        """Return the median over data sets; NaN if the method was not run on all of them."""
+        mean = self.mean(limit, kind)
+        has_all = method in mean and self.table(limit)[method].notna().all()
+        return float(mean[method].median()) if has_all else np.nan
+
+    def shown(self, method, limit=MAIN, kind="new"):
+        """Return the median with its bootstrap interval, as text; "none" for infinite costs."""
+        if not np.isfinite(self.median(method, limit, kind)):
+            return "none" if self.median(method, limit, kind) == np.inf else "-"
+        low, high = map(_finite, interval(self.mean(limit, kind)[method]))
+        return f"{number(self.median(method, limit, kind))} [{low}, {high}]"
+
+    def missing(self, method, limit=MAIN):
+        """Return in how many splits a method has no tree within a limit."""
+        table = self.table(limit)
+        return int(np.isinf(table[method]).sum()) if method in table else 0
+
+    def n_cells(self, limit=MAIN):
+        """Return how many splits of data sets there are within a limit."""
+        return len(self.table(limit))
+
+    def candidates(self, method):
+        """Return how many trees a method has per split, as text: "6", or "2 to 6"."""
+        sizes = self.frame[self.frame["method"] == method].groupby(["data", "seed"]).size()
+        return " to ".join(dict.fromkeys(str(each) for each in (sizes.min(), sizes.max())))
+
+    @cached_property
+    def tests(self):
+        """p values against both TAO methods: Holm's correction is for all limits and methods."""
+        found = {
+            (name, limit, other): p_value
+            for name, limit in product((OBLIQUE, AXIS), LIMITS)
+            for other, p_value in p_values(self.mean(limit), name).items()
+            if other not in NO_RIVALS[:3]
+        }
+        return holm(pd.Series(found))
 
     def verdict(self, name, limit=MAIN):
-        """Return the methods that are significantly worse or better on new rows."""
-        return verdict(self.table(limit), name)
+        """Return the other trees that are significantly worse and better on new rows, and all."""
+        own = self.tests[name][limit].drop(MULTINOMIAL, errors="ignore")
+        factors = self.factors(name, limit)
+        differ = own.index[own < SIGNIFICANT]
+        worse, better = ([other for other in differ if sign * (factors[other] - 1) > 0]
+                         for sign in (1, -1))  # fmt: skip
+        return {"others": list(own.index), "worse": worse, "better": better}
+
+    def factors(self, name, limit=MAIN, offset=1.0):
+        """Return the median cost of each method relative to a TAO method."""
+        return ratios(self.mean(limit), name, offset).median()
+
+    def factor(self, method, name, offset=1.0):
+        """Return a factor as text, with a star if the difference is significant."""
+        if method == name:
+            return "-"
+        value = self.factors(name, MAIN, offset)[method]
+        tested = self.tests[name][MAIN]
+        star = "*" if offset == 1 and method in tested and tested[method] < SIGNIFICANT else ""
+        return ("none" if np.isinf(value) else f"{value:.2f}") + star
 
     def wins(self, name, limit=MAIN):
-        """Return the Duel with the best other method of each data set, on new rows."""
-        return against_best(self.table(limit), name)
+        """Return the Duel with the best other tree of each data set, on new rows."""
+        return against_best(self.mean(limit), name)
 
     def n_sets(self, limit=MAIN):
         """Return how many data sets have trees within a limit."""
-        return self.table(limit).index.get_level_values("data").nunique()
+        return len(self.mean(limit))
 
     def lost(self, name):
-        """Return the data sets on which some other method costs less than a TAO method."""
-        mean = means(self.table())[0]
-        worse = mean[rivals(mean, name)].min(axis=1).round(2) < mean[name].round(2)
-        return list(map(title, mean.index[worse]))
-
-    @property
-    def n_independent(self):
-        """Return how many data sets there are, of which some occur in several scalings."""
-        return len({unscaled(data) for data in self.sets})
+        """Return (data set, cost, cost of the best other tree, its name) where it costs less."""
+        mean = self.mean()
+        best = mean[rivals(mean, name)]
+        worse = mean.index[best.min(axis=1).round(2) < mean[name].round(2)]
+        return [
+            (title(data), mean.loc[data, name], best.loc[data].min(), best.loc[data].idxmin())
+            for data in worse
+        ]
 
     def head(self, limit):
         """Return the words for a limit, with the number of data sets if they are not all."""
@@ -85,39 +144,41 @@ class Comparison:
     def time(self, method):
         """Return CPU time over that of CART, a geometric mean over data sets, and seconds."""
         seconds = times(self.frame, MAIN)
-        ratios = np.log(seconds[method] / seconds["CART"])
-        return float(np.exp(ratios.mean())), float(seconds[method].median())
+        logs = np.log(seconds[method] / seconds["CART"])
+        return float(np.exp(logs.mean())), float(seconds[method].median())
 
-    def effects(self, limit=MAIN):
-        """Return one row per method: costs, agreement, and effects against both TAO methods."""
-        kinds = ("fitted", "new", "nmi")
-        found = pd.DataFrame({kind: medians(self.table(limit, kind)) for kind in kinds})
-        found = found.loc[self.methods]
-        mean = means(self.table(limit))[0]
-        found["sets"] = np.isfinite(mean).sum()
-        found["new"] = found["new"].where(mean.notna().all())  # comparable on the same data only
-        for name in OURS:
-            own = effects(self.table(limit), name)
-            for column in ("factor", "error", "p_value"):
-                found[f"{column} against {name}"] = own[column]
-        order = found["new"].sort_values(kind="stable").index
-        return found.loc[order]
+    def rows(self):
+        """Return the cells of all methods at the main limit, by their costs on new rows."""
+        order = self.mean().median().reindex(self.methods).sort_values(kind="stable").index
+        return [
+            {
+                "method": method,
+                "trees": self.candidates(method),
+                "none": str(self.missing(method)),
+                "fitted": self._cell(method, "fitted"),
+                "new": self.shown(method),
+                "NMI": self._cell(method, "nmi"),
+                **{f"× oblique, {offset:g}": self.factor(method, OBLIQUE, offset)
+                   for offset in OFFSETS},
+                "× axis": self.factor(method, AXIS),
+                "time": ratio(self.time(method)[0]),
+            }
+            for method in order
+        ]  # fmt: skip
 
-    def factor(self, row, name):
-        """Return the factor of a row of `effects` against a TAO method, with a star."""
-        factor, p_value = row[f"factor against {name}"], row[f"p_value against {name}"]
-        if not np.isfinite(factor):
-            return "-"
-        return f"{factor:.2f}" + ("*" if p_value < SIGNIFICANT else "")
+    def _cell(self, method, kind):
+        return number(self.median(method, kind=kind))
 
     def by_set(self):
-        """Yield name, costs on new rows and the best other method on the fitted rows."""
-        fitted = means(self.table(kind="fitted"))[0]
-        mean = means(self.table())[0]
+        """Yield name, shape, clusters, costs on new rows and the best other on the fitted rows."""
+        fitted, mean = self.mean(kind="fitted"), self.mean()
+        shapes = self.frame.groupby("data")[["rows", "columns", "clusters"]].first().astype(int)
         for data in mean.index:
-            best = fitted.loc[data, rivals(fitted, OURS[0])].dropna().idxmin()
-            cells = [number(float(mean.loc[data, m])) for m in (*OURS, "ExKMC", best)]
-            yield [title(data), *cells[:-1], f"{cells[-1]} ({best})"]
+            best = fitted.loc[data, rivals(fitted, OBLIQUE)].dropna().idxmin()
+            names = (OBLIQUE, NO_COPIES, AXIS, "SpEx oblique", "ExKMC", MULTINOMIAL, best)
+            cells = [_finite(float(mean.loc[data, name])) for name in names]
+            rows, columns, k = shapes.loc[data]
+            yield [title(data), f"{rows} x {columns}, {k}", *cells[:-1], f"{cells[-1]} ({best})"]
 
     def costs(self):
         """Return one row per data set, method and limit: means with standard errors."""
@@ -130,12 +191,26 @@ class Comparison:
         found = pd.concat({words: pd.DataFrame(own) for words, own in found.items()})
         return found.rename_axis(["limit", "data", "method"]).dropna(how="all").round(4)
 
+    def overview(self, rows=ROWS, limits=OVERVIEW, has_agreement=True):
+        """Return the table of the main methods, as Markdown."""
+        lines = []
+        for method in rows:
+            cells = {"method": method}
+            cells |= {self.head(each): _finite(self.median(method, each)) for each in limits}
+            cells |= {"NMI": self._cell(method, "nmi")} if has_agreement else {}
+            lines.append(cells | {"time": ratio(self.time(method)[0])})
+        return markdown(lines)
+
+
+def _finite(value):
+    return "none" if value == np.inf else number(value)
+
 
 def fresh(frames):
     """Return the numbers of the page on fresh data."""
-    return {"fresh": Comparison(frames[new_rows.FRESH])}
+    return {"fresh": Comparison(frames[final.NAME])}
 
 
-def known(frames):
+def known_data(frames):
     """Return the numbers of the page on well-known data."""
-    return {"small": Comparison(frames[new_rows.NAME]), "field": Comparison(frames[field.NAME])}
+    return {"known": Comparison(frames[known.NAME])}
