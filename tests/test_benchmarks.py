@@ -1,5 +1,6 @@
 """The results: interrupted runs go on, comparisons are right, pages follow from csv files."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import datasets, snapshot
-from benchmarks.evidence import drawn, readme
+from benchmarks.evidence import drawn, provenance, readme
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
-from benchmarks.evidence.pages import tao_paper
-from benchmarks.evidence.render import FalseSentenceError, pages
+from benchmarks.evidence.pages import comparison, costs, tao_paper
+from benchmarks.evidence.provenance import Provenance, stamp
+from benchmarks.evidence.render import StaleResultsError, pages
 from benchmarks.evidence.runs import COLUMNS, Results, Run, execute
 from benchmarks.evidence.tables import oblique
 from benchmarks.evidence.tables.plan import Plan
@@ -42,8 +44,48 @@ def test_an_interrupted_run_goes_on(tmp_path):
     frame = Results(path).frame()
     assert list(frame.columns) == list(COLUMNS)
     assert frame["cost"].tolist() == [0, 2, 1.5, 2, 3, 2, 4.5, 2]
-    assert frame[["date", "commit", "machine", "versions"]].notna().all(axis=None)
     assert execute(runs, tmp_path, workshop, tell=str) == 0
+    origin = Provenance(tmp_path).read()["table"]
+    assert set(origin) == {"commit", "cpu_seconds", "date", "machine", "stamp", "versions"}
+
+
+def test_rows_of_other_fits_are_measured_again(tmp_path, monkeypatch):
+    """Rows of an older stamp go, and pages are not written from them."""
+    runs = [Run("fresh-data", "data", "m", "s", seed, lambda *_: {"cost": 1.0}) for seed in (0, 1)]
+    workshop = Workshop(None, tmp_path / "cache")
+    execute(runs, tmp_path, workshop, tell=str)
+    path = tmp_path / "fresh-data.csv"
+    path.write_text(path.read_text().replace(f"{stamp()}\n", "older\n", 1))
+    with pytest.raises(StaleResultsError, match="fresh-data"):
+        pages(tmp_path)
+    assert execute(runs, tmp_path, workshop, tell=str) == 1
+    assert Results(path).frame()["stamp"].tolist() == [stamp()] * 2
+
+
+def test_the_stamp_is_that_of_the_fits(tmp_path, monkeypatch):
+    """It changes with one fit of the snapshot, and not with a picture."""
+    cases = json.loads(provenance.SNAPSHOT.read_text("utf-8"))["cases"]
+    fit, picture = (next(name for name in cases if name.startswith(s)) for s in ("fit", "picture"))
+    found = []
+    for changed in (None, picture, fit):
+        other = cases if changed is None else cases | {changed: "another"}
+        (tmp_path / "stored.json").write_text(json.dumps({"cases": other}))
+        monkeypatch.setattr(provenance, "SNAPSHOT", tmp_path / "stored.json")
+        stamp.cache_clear()
+        found.append(stamp())
+    monkeypatch.undo()
+    stamp.cache_clear()
+    assert found[0] == found[1] == stamp() != found[2]
+
+
+def test_kept_results_are_of_the_fits_of_this_code():
+    """All tables have one stamp, that of the snapshot, and one commit without changes."""
+    for name in TABLES:
+        assert set(Results(RESULTS / f"{name}.csv").frame()["stamp"]) == {stamp()}
+    origins = Provenance(RESULTS).read()
+    assert set(origins) == set(TABLES)
+    (commit,) = {each["commit"] for each in origins.values()}
+    assert not commit.endswith("+")
 
 
 def test_every_table_has_runs_of_their_own():
@@ -64,13 +106,13 @@ def test_own_data_sets(tmp_path):
     X, k, _ = datasets.load("a", folder=tmp_path)
     assert k == 4
     assert X.std(axis=0) == pytest.approx(np.ones(3))
-    arguments = ["new-rows", "--sets", "b", "--seeds", "1", "--only", "CART"]
+    arguments = ["known-data", "--sets", "b", "--seeds", "1", "--only", "CART"]
     command.main([*arguments, "--data", str(tmp_path), "--out", str(tmp_path / "out")])
-    frame = Results(tmp_path / "out" / "new-rows.csv").frame()
+    frame = Results(tmp_path / "out" / "known-data.csv").frame()
     assert frame[["data", "clusters", "rows"]].drop_duplicates().to_numpy().tolist() == [
         ["b", 5, 25]
     ]
-    assert (tmp_path / "out" / "new-rows-costs.csv").is_file()
+    assert (tmp_path / "out" / "known-data-costs.csv").is_file()
 
 
 def test_printed_trees_are_compared_with_trees_of_their_data_and_size():
@@ -88,7 +130,8 @@ def test_printed_trees_are_compared_with_trees_of_their_data_and_size():
 def write_fresh_data(folder, oblique_cost):
     """Write results on 12 data sets that agree with the page if oblique trees cost less than 4."""
     costs = {"TAO oblique": oblique_cost, "TAO axis": 8, "SpEx oblique": 4, "TAO published": 5}
-    costs |= {"ExKMC": 10, "ExGreedy": 11, "CART": 15}
+    costs |= {"ExKMC": 10, "ExGreedy": 11, "CART": 15, "L1 multinomial": 3}
+    costs |= {"TAO oblique, no copies": oblique_cost}
     rows = []
     for data, split in ((f"set {i}", split) for i in range(12) for split in range(2)):
         for method, cost in costs.items():
@@ -100,21 +143,41 @@ def write_fresh_data(folder, oblique_cost):
             rows += [own | {"leaves": 30, "parameters": 88, "cost": 2}]
             rows += [own | {"leaves": 90, "parameters": 268, "cost": 1, "cost_new": 2 + shift}]
     frame = pd.DataFrame(rows).assign(table="fresh-data", setting="sizes", clusters=8, nmi=0.9)
-    frame = frame.assign(seconds=1.0, date="2026-01-01", commit="a1", machine="m", versions="v")
+    frame = frame.assign(seconds=1.0, rows=100, columns=4, stamp=stamp())
     frame.reindex(columns=list(COLUMNS)).to_csv(folder / "fresh-data.csv", index=False)
 
 
 def test_pages_follow_from_the_csv_files(tmp_path):
-    """A page is written if its tables are there; a sentence that is false raises."""
+    """A page is written if its tables are there; its sentences are those of the numbers."""
     write_fresh_data(tmp_path, oblique_cost=2)
     found = pages(tmp_path)
     assert list(found) == ["fresh-data.md"]
-    assert "on 12 of 12 data sets" in found["fresh-data.md"]
-    assert "| 100 parameters | 2.00 | 2.06 | 12/0/0 | 5 of 5 |" in found["fresh-data.md"]
-    assert "| ExKMC | 12 | 2.00 | 10.06 | 0.90 | 3.62* |" in found["fresh-data.md"]
+    assert "than every other tree on 12 of 12 tables" in found["fresh-data.md"]
+    assert (
+        "| 100 parameters | 2.00 | 2.06 [2.03, 2.09] | 12/0/0 | 5 of 5 |" in found["fresh-data.md"]
+    )
     write_fresh_data(tmp_path, oblique_cost=20)
-    with pytest.raises(FalseSentenceError, match="TAO oblique costs less"):
-        pages(tmp_path)
+    assert "than every other tree on 0 of 12 tables" in pages(tmp_path)["fresh-data.md"]
+
+
+def test_a_tree_that_does_not_exist_is_a_loss_everywhere(tmp_path):
+    """One split without a tree: infinite in ranks, wins, medians and tests, and counted."""
+    write_fresh_data(tmp_path, oblique_cost=2)
+    frame = Results(tmp_path / "fresh-data.csv").frame()
+    one = (frame["data"] == "set 3") & (frame["method"] == "TAO oblique") & (frame["seed"] == 1)
+    found = comparison.Comparison(frame[~one | (frame["parameters"] > 100)])
+    assert found.missing("TAO oblique") == 1
+    assert str(found.wins("TAO oblique")) == "11/0/1"
+    assert costs.ranks(found.mean()).loc["set 3", "TAO oblique"] == 7
+    assert found.lost("TAO oblique")[0][:2] == ("set 3", np.inf)
+    assert np.isfinite(found.median("TAO oblique"))
+
+
+def test_holm_is_the_step_down_of_the_textbook():
+    p_values = pd.Series({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
+    assert costs.holm(p_values).to_dict() == pytest.approx(
+        {"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02}
+    )
 
 
 @pytest.mark.slow

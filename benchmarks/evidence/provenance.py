@@ -61,7 +61,7 @@ class Provenance:
 
 @functools.cache
 def commit():
-    """Short hash of the last commit that changed the packages; "+" if their files differ from it."""
+    """Short hash of the last commit that changed the packages; "+" if files differ from it."""
     git = ["git", "-C", str(SNAPSHOT.parent)]
     packages = ["--", ":/tao_cluster", ":/greedy"]
     try:

@@ -11,6 +11,7 @@ from benchmarks.evidence.pages.costs import (
     MAIN,
     MULTINOMIAL,
     NO_RIVALS,
+    OFFSET,
     OFFSETS,
     SIGNIFICANT,
     against_best,
@@ -158,13 +159,12 @@ class Comparison:
                 "fitted": self._cell(method, "fitted"),
                 "new": self.shown(method),
                 "NMI": self._cell(method, "nmi"),
-                **{f"× oblique, {offset:g}": self.factor(method, OBLIQUE, offset)
-                   for offset in OFFSETS},
-                "× axis": self.factor(method, AXIS),
+                **{_beside(offset): self.factor(method, OBLIQUE, offset) for offset in OFFSETS},
+                "beside axis": self.factor(method, AXIS),
                 "time": ratio(self.time(method)[0]),
             }
             for method in order
-        ]  # fmt: skip
+        ]
 
     def _cell(self, method, kind):
         return number(self.median(method, kind=kind))
@@ -200,6 +200,10 @@ class Comparison:
             cells |= {"NMI": self._cell(method, "nmi")} if has_agreement else {}
             lines.append(cells | {"time": ratio(self.time(method)[0])})
         return markdown(lines)
+
+
+def _beside(offset):
+    return "beside oblique" if offset == OFFSET else f"c = {offset:g}"
 
 
 def _finite(value):

@@ -99,11 +99,10 @@ def _signed_rank(differences):
 
 
 def holm(p_values):
-    """Return p values with Holm's correction for all of them."""
-    factors = len(p_values) - p_values.rank(method="first") + 1
-    raised = (factors * p_values).sort_values().to_frame("p").assign(own=p_values)
-    raised = raised.sort_values("own", kind="stable")["p"].cummax().clip(upper=1)
-    return raised.reindex(p_values.index)
+    """Return p values, a Series, with Holm's correction for all of them."""
+    found = p_values.sort_values(kind="stable")
+    found = (found * np.arange(len(found), 0, -1)).cummax().clip(upper=1)
+    return found.reindex(p_values.index)
 
 
 class Duel(NamedTuple):

@@ -45,7 +45,7 @@ def runs(table, data, splits, case, others):
         }
         methods = {name: method for name, method in METHODS.items() if name != OF_NESTED}
         measures |= {m.title: (sizes, m) for m in methods.values() if not m.is_path}
-        measures |= {name: (peers.trees, numbers_of_leaves) for name in others}
+        measures |= dict.fromkeys(others, (peers.trees, numbers_of_leaves))
         found += [
             Run(table, data, name, "sizes", split, measure, options | {"method": method})
             for name, (measure, method) in measures.items()
@@ -90,7 +90,7 @@ def published_trees(workshop, run):
 
 def _fits(case, seed, models):
     found = []
-    for model in models:
-        model, seconds = fitted(model, case, seed)
+    for unfitted in models:
+        model, seconds = fitted(unfitted, case, seed)
         found.append(figures(model, case, seconds, model.tree_.n_leaves))
     return found
