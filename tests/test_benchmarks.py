@@ -189,8 +189,9 @@ def test_pages_that_are_kept_are_those_of_the_csv_files():
     assert found == {path.name: path.read_text("utf-8") for path in RESULTS.glob("*.md")}
 
 
-def test_tables_of_readme_are_those_of_the_csv_files():
-    assert readme.tables(RESULTS) in readme.README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", readme.FILES)
+def test_results_of_first_pages_are_those_of_the_csv_files(name):
+    assert readme.texts(RESULTS)[name] in (readme.ROOT / name).read_text(encoding="utf-8")
 
 
 def test_a_changed_result_is_found_and_shown(tmp_path, monkeypatch, capsys):

@@ -29,6 +29,13 @@ def stamp():
     return hashlib.sha256(json.dumps(fits, sort_keys=True).encode()).hexdigest()[:10]
 
 
+def provenance():
+    """Return what a measurement of now has to be known by: a dict of str."""
+    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    where = {"date": date, "commit": commit(), "machine": machine(), "versions": versions()}
+    return where | {"stamp": stamp()}
+
+
 class Provenance:
     """The file of a folder that says for each table where its rows come from.
 
@@ -48,13 +55,12 @@ class Provenance:
         """Add CPU seconds of runs that have just been measured."""
         found = self.read()
         before = found.get(table, {})
-        here = {"stamp": stamp(), "commit": commit(), "machine": machine(), "versions": versions()}
+        here = provenance()
         if before.get("stamp") == here["stamp"]:
             seconds += before["cpu_seconds"]
         for each in found.values():  # other commits with the same fits are not named
             here["commit"] = each["commit"] if each["stamp"] == here["stamp"] else here["commit"]
-        date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-        found[table] = here | {"date": date, "cpu_seconds": round(seconds)}
+        found[table] = here | {"cpu_seconds": round(seconds)}
         text = json.dumps(dict(sorted(found.items())), indent=1)
         self.path.write_text(text + "\n", encoding="utf-8")
 

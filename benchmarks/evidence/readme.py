@@ -1,4 +1,4 @@
-"""The tables of results in README.md, from the csv files (python -m benchmarks render)."""
+"""The results in README.md and paper.md, from the csv files (python -m benchmarks render)."""
 
 import re
 from pathlib import Path
@@ -8,27 +8,34 @@ from benchmarks.evidence.render import environment, filled
 from benchmarks.evidence.runs import Results
 from benchmarks.evidence.tables import final
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+# File: the template of what stands between its two marks.
+FILES = {"README.md": "readme.jinja", "paper.md": "paper.jinja", "docs/index.md": "start.jinja"}
 _MARKS = "<!-- results: python -m benchmarks render -->", "<!-- end of results -->"
 
 
 def write(results):
-    """Write the tables into README.md, between its two marks.
+    """Write the results into the files, between the two marks of each.
 
     Parameters
     ----------
     results : path, folder of the csv files
     """
-    start, end = map(re.escape, _MARKS)
-    text = README.read_text(encoding="utf-8")
-    own = tables(results)
-    README.write_text(
-        re.sub(f"({start}).*({end})", lambda m: f"{m[1]}\n{own}\n{m[2]}", text, flags=re.DOTALL),
-        encoding="utf-8",
-    )
+    for name, own in texts(results).items():
+        path = ROOT / name
+        start, end = map(re.escape, _MARKS)
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(
+            f"({start}).*({end})", lambda m, t=own: f"{m[1]}\n{t}\n{m[2]}", text, flags=re.S
+        )
+        path.write_text(text, encoding="utf-8")
 
 
-def tables(results):
-    """Return the tables as Markdown."""
-    found = comparison.fresh({final.NAME: Results(Path(results, f"{final.NAME}.csv")).frame()})
-    return filled(environment().get_template("readme.jinja").render(found)).strip()
+def texts(results):
+    """Return the text of each file as Markdown: a dict of str."""
+    frame = Results(Path(results, f"{final.NAME}.csv")).frame()
+    found, templates = comparison.fresh({final.NAME: frame}), environment()
+    return {
+        name: filled(templates.get_template(template).render(found)).strip()
+        for name, template in FILES.items()
+    }
