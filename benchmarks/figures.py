@@ -191,14 +191,14 @@ def ranks(frame):
 def time_cost(frame):
     """Cost on new rows against CPU time of each method (fresh-data)."""
     comparison = Comparison(frame)
-    figure, ax = plt.subplots(figsize=(WIDE, 3.8), layout="constrained")
+    figure, ax = plt.subplots(figsize=(WIDE, 4.4), layout="constrained")
     for method in comparison.methods:
         seconds, cost = comparison.time(method)[1], comparison.median(method)
         if np.isfinite(cost):
-            ax.plot(seconds, cost, ls="", **style_of(method))
-            ax.annotate(method, (seconds, cost), (4, 2), textcoords="offset points", size=6)
+            ax.plot(seconds, cost, ls="", label=method, **style_of(method) | {"markersize": 5})
     logarithmic(ax, "x", "y")
     ax.set(xlabel="CPU seconds of a fit, median", ylabel="cost on new rows, %, median")
+    legend_of(figure, [ax])
     return figure
 
 
