@@ -7,7 +7,8 @@ import numpy as np
 from benchmarks.evidence.free import STARTS_OF_PAPER
 from benchmarks.evidence.measures import one_fit, one_path
 from benchmarks.evidence.runs import Run
-from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow
+from benchmarks.evidence.tables.axis import BALANCED, WITH_K_LEAVES, BalancedCART
+from greedy import CART, ExKMC
 from tao_cluster import DirectForm, TAOClustering
 
 NAME = "kdd22-table2"
@@ -93,9 +94,8 @@ def setting_of(depth, lambda_):
 def axis_aligned(data):
     """(method, estimator of a case, leaves) of the trees that the paper compares with."""
     k_leaves, many = LEAVES[data]
-    yield "IMM", lambda case: IMM(midpoints=False), k_leaves
-    yield "ExGreedy", lambda case: ExGreedy(midpoints=False), k_leaves
-    yield "ExShallow", lambda case: ExShallow(midpoints=False), k_leaves
+    yield from ((name, make, k_leaves) for name, make in WITH_K_LEAVES.items())
+    yield BALANCED, lambda case: BalancedCART(max_leaves=k_leaves), k_leaves
     yield "CART", lambda case: CART(max_leaves=k_leaves), k_leaves
     yield "CART", lambda case: CART(max_leaves=many), many
     yield "ExKMC", lambda case: ExKMC(max_leaves=many, midpoints=False), many
