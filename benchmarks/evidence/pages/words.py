@@ -20,6 +20,9 @@ TITLES = {
     "wine_raw": "raw wine",
     "breast_cancer_raw": "raw breast cancer",
     "digits_raw": "digits",  # only the unit differs, which does not change any relative cost
+    "pendigits_raw": "pendigits",
+    "cifar10": "CIFAR-10",
+    "bng": "BNG",
     "newsgroups": "newsgroups (1069 words, tf-idf)",
     "newsgroups_counts": "newsgroups (1893 words, counts)",
     "newsgroups_a1": "newsgroups (28330 words, tf-idf)",
