@@ -1,6 +1,7 @@
 """The page on the TAO paper: its tables and its figure 3 beside our results."""
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.evidence.measures import RESULT
 from benchmarks.evidence.pages.words import (
@@ -21,7 +22,8 @@ SAME = 0.005  # percent: two digits do not show less
 
 def numbers(frames):
     """Return the numbers of the page."""
-    tables = {name: with_starts(frames[name]) for name in (oblique.NAME, axis.NAME, mu_path.NAME)}
+    names = (oblique.NAME, axis.NAME, mu_path.NAME, readings.NAME)
+    tables = {name: with_starts(frames[name]) for name in names}
     found = dominating(tables[oblique.NAME])
     return {
         "found": found,
@@ -29,9 +31,10 @@ def numbers(frames):
         "strict": dominating(tables[oblique.NAME], MARGIN),
         "published": reproduction(tables[oblique.NAME], oblique.PUBLISHED),
         "same_free": _same_free(tables[oblique.NAME]),
-        "axis_rows": _axis_rows(tables[axis.NAME]),
+        "table_1": _beside_paper(tables[axis.NAME], axis.NAME),
+        "table_2": _beside_paper(tables[oblique.NAME], oblique.NAME),
         "documents": _documents(frames[text.NAME]),
-        "readings": _readings(with_starts(frames[readings.NAME])),
+        "readings": _readings(tables[readings.NAME]),
         "paths": _paths(tables[mu_path.NAME]),
         "n_seeds": max(each["n_seeds"] for each in found),
     }
@@ -113,33 +116,49 @@ def _same_free(frame):
     return [data for data in DATA if same[data]["IMM"] and same[data]["ExGreedy"]]
 
 
-_OF_PAPER = {"CART": "CART", "ExKMC": "ExKMC", axis.PUBLISHED: "TAO"}
+def _beside_paper(frame, table):
+    """Return the costs of axis-aligned trees beside those of a table of the paper.
 
-
-def _axis_rows(frame):
-    """Return one dict per row of table 1: costs by method, and those that the paper prints."""
-    papers, found = published(axis.NAME), []
-    for (data, leaves), part in frame.groupby(["data", "point"], sort=False):
-        costs = part.groupby("method")["cost"]
+    Returns
+    -------
+    DataFrame with one row per method, data set and number of leaves
+        `cell` has our cost and the printed one in brackets. `is_near` is whether they differ by at
+        most 15 %, or None without a printed cost.
+    """
+    papers = published(table).replace({"method": {"TAO": axis.PUBLISHED}})
+    names = [*axis.estimators(0), *axis.WITH_K_LEAVES]
+    rows = []
+    for key, costs in frame.groupby(["method", "data", "point"], sort=False)["cost"]:
+        method, data, leaves = key[0], key[1], int(float(key[2])) if key[0] in names else 0
+        same = (papers["method"] == method) & (papers["data"] == data)
         # The pruned trees of the paper have up to three leaves fewer.
-        near = papers[(papers["data"] == data) & papers["leaves"].between(leaves - 3, leaves)]
-        costs, shown = costs.mean(), costs.apply(averaged).to_dict()
-        printed = near.drop_duplicates("method").set_index("method")["cost"]
-        printed = {method: printed[name] for method, name in _OF_PAPER.items() if name in printed}
-        found.append(
-            {"data": title(data), "leaves": leaves, "shown": shown, "printed": printed}
-            | {"is_below_exkmc": costs[axis.TAO] <= costs["ExKMC"] + SAME}
-            | {"is_reproduced": _is_near(costs, printed, axis.PUBLISHED, REACHED[-1])}
-            | {"is_exkmc_same": _is_near(costs, printed, "ExKMC", REACHED[0])}
-        )
-    return found
+        printed = papers.loc[same & papers["leaves"].between(leaves - 3, leaves), "cost"]
+        row = {"method": method, "data": data, "leaves": leaves, "cell": averaged(costs)}
+        if len(printed):
+            difference = abs(costs.mean() - printed.iloc[0])
+            row["is_near"] = difference <= max(REACHED[-1] * printed.iloc[0], SAME)
+            row["cell"] += f" ({number(printed.iloc[0])})"
+        rows += [row] if method in names else []
+    return pd.DataFrame(rows, columns=["method", "data", "leaves", "cell", "is_near"])
 
 
-def _is_near(costs, printed, method, most):
-    """Whether a cost is printed, and ours differs from it by at most a relative difference."""
-    if method not in printed:
-        return False
-    return abs(costs[method] - printed[method]) <= max(most * printed[method], SAME)
+def axis_table(found, methods):
+    """Return costs of `_beside_paper` as Markdown: a row per tree size, a column per method."""
+    cells = found.pivot_table("cell", ["data", "leaves"], "method", "first", sort=False)
+    cells = cells.reindex(columns=list(methods)).rename(columns=methods).fillna("")
+    return markdown(
+        {"data": title(data), "leaves": leaves} | row.to_dict()
+        for (data, leaves), row in cells.iterrows()
+    )
+
+
+def near(found, is_ours=False):
+    """Return how many printed costs ours are near to, and how many there are.
+
+    Either those of TAO count, or those of all other methods.
+    """
+    own = found.loc[(found["method"] == axis.PUBLISHED) == is_ours, "is_near"].dropna()
+    return f"{own.astype(bool).sum()} of {len(own)}"
 
 
 def _documents(frame):
@@ -157,15 +176,12 @@ def _readings(frame):
     """Return one row per interpretation: rows of the paper within 10 and 15 %, and falls."""
     found = []
     results = frame[frame["work"] == RESULT]
-    for name in frame["method"].unique():
+    for name, own in frame[frame["data"] == readings.SINGLE[0]].groupby("method", sort=False):
         trees = reproduction(results, name)
-        own = frame[(frame["method"] == name) & ~frame["data"].isin(readings.AXIS)]
-        costs = own.groupby(["data", "setting", "work"])["cost"].last().unstack()
-        falls = costs[RESULT] < costs[mu_path.DIRECT_FIT]
-        counts = [len(reached(trees, most)) for most in REACHED]
-        near = {each["data"] for each in reached(trees)}
+        costs = own.groupby(["setting", "work"])["cost"].last().unstack()
         found.append(
-            {"name": name, "rows": len(trees), "counts": counts, "falls": falls, "near": near}
+            {"name": name, "counts": [len(reached(trees, most)) for most in REACHED]}
+            | {"rows": len(trees), "falls": costs[RESULT] < costs[mu_path.DIRECT_FIT]}
             | {"is_common": readings.READINGS[name].is_common}
         )
     return found
