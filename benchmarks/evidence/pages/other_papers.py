@@ -16,10 +16,8 @@ def numbers(frames):
     """Return the numbers of the page."""
     search = frames[laber.NAME_23_SEARCH]
     search = search.assign(method=search["point"])
-    laber23, searched = (
-        beside_paper(frame, table)
-        for frame, table in ((frames[laber.NAME_23], laber.NAME_23), (search, laber.NAME_23_SEARCH))
-    )
+    laber23 = beside_paper(frames[laber.NAME_23], laber.NAME_23)
+    searched = beside_paper(search, laber.NAME_23_SEARCH)
     figure = {times: _ratios(frames[exkmc.NAME], times) for times in TIMES}
     return {
         "laber21": beside_paper(frames[laber.NAME_21], laber.NAME_21),
