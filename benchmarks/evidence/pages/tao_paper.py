@@ -109,9 +109,9 @@ def beside_paper(frame, table):
     Returns
     -------
     DataFrame with one row per method, data set and number of leaves
-        `cell` has our cost and, in brackets, the printed one. `difference` is that of the two, and
-        `relative` is what is left of it after rounding, as a share of the printed cost. Both are
-        NaN if no cost is printed.
+        `cell` has our mean cost and, in brackets, the printed one; `error` is the standard error of
+        the mean. `difference` is that of the two costs, and `relative` is what is left of it after
+        rounding, as a share of the printed cost. Both are NaN if no cost is printed.
     """
     papers = words.published(table).replace({"method": {"TAO": axis.PUBLISHED}})
     frame = frame[frame["method"].isin(METHODS)].astype({"point": int})
@@ -120,14 +120,14 @@ def beside_paper(frame, table):
         same = (papers["method"] == method) & (papers["data"] == data)
         # The pruned trees of the paper have up to three leaves fewer.
         printed = papers.loc[same & papers["leaves"].between(leaves - 3, leaves), "cost"]
-        row = {"method": method, "data": data, "leaves": leaves, "cell": words.averaged(costs)}
+        row = {"method": method, "data": data, "leaves": leaves, "error": costs.sem()}
+        row["cell"] = words.number(costs.mean())
         for cost in printed.iloc[:1]:
             row |= {"difference": abs(costs.mean() - cost), "cell": f"{row['cell']} ({cost:.2f})"}
             row["relative"] = max(row["difference"] - SAME, 0) / max(cost, SAME)
         rows.append(row)
-    return pd.DataFrame(
-        rows, columns=["method", "data", "leaves", "cell", "difference", "relative"]
-    )
+    names = ("method", "data", "leaves", "cell", "error", "difference", "relative")
+    return pd.DataFrame(rows, columns=names)
 
 
 def axis_table(found):
