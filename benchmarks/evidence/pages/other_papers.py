@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from benchmarks.evidence.pages.words import averaged, number, published, title
+from benchmarks.evidence.pages.words import number, published, title
 from benchmarks.evidence.tables import exkmc, laber
 
 AGREES = (0.03, 0.01)
@@ -37,7 +37,7 @@ def beside_paper(frame, table):
     printed = published(table).set_index(["data", "method"])
     found = groups[["waes", "wad", "seconds"]].mean()
     found["mean"], found["deviation"] = 1 + groups["cost"].mean() / 100, groups["cost"].std()
-    found["ours"] = groups["cost"].apply(lambda costs: averaged(1 + costs / 100, 3))
+    found["error"] = groups["cost"].sem() / 100
     found["printed"] = printed["ratio"]
     found[["printed_waes", "printed_wad"]] = printed[["waes", "wad"]]
     return found
@@ -73,7 +73,7 @@ def less_dispersed(found):
 
 def cell(row):
     """Return our ratio and the printed one in brackets."""
-    return row["ours"] if np.isnan(row["printed"]) else f"{row['ours']} ({number(row['printed'])})"
+    return f"{number(row['mean'], 3)} ({number(row['printed'])})"
 
 
 def _goals_missed(frame):
