@@ -135,7 +135,7 @@ def axis_table(found):
     cells = found.pivot_table("cell", ["data", "leaves"], "method", "first").fillna("")
     methods = [name for name in METHODS if name in cells]
     return words.markdown(
-        {"leaves": f"{words.title(key[0])}, {key[1]}"} | {METHODS[m]: row[m] for m in methods}
+        {"data, leaves": f"{words.title(key[0])}, {key[1]}"} | {METHODS[m]: row[m] for m in methods}
         for key, row in cells.iterrows()
     )
 
