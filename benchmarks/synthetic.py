@@ -4,15 +4,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 
-def synthetic_one(
-    n_samples=5000,
-    n_features=1000,
-    *,
-    n_flips=2,
-    outlier=1000.0,
-    random_state=None,
-    return_centers=False,
-):
+def synthetic_one(n_samples=5000, n_features=1000, *, n_flips=2, outlier=1e3, random_state=None):
     """Make two large clusters and a third one of two outliers: hard for CART, easy for IMM.
 
     This is Synthetic I of Frost, Moshkovitz & Rashtchian (2020), appendix B.2:
@@ -40,8 +32,6 @@ def synthetic_one(
         The value v.
     random_state : int, RandomState instance or None, default=None
         Seed of the flipped features.
-    return_centers : bool, default=False
-        Whether to return the centres as well.
 
     Returns
     -------
@@ -49,12 +39,12 @@ def synthetic_one(
     y : int64 array of shape (n_samples,)
         Clusters: 0 for the outliers, which come first, 1 and 2 for the halves.
     centers : float64 array of shape (3, n_features)
-        Means of the clusters, only if `return_centers`.
+        Means of the clusters.
 
     Examples
     --------
     >>> from benchmarks.synthetic import synthetic_one
-    >>> X, y = synthetic_one(6, 5, n_flips=1, outlier=9, random_state=0)
+    >>> X, y, centers = synthetic_one(6, 5, n_flips=1, outlier=9, random_state=0)
     >>> X[:2].tolist(), y.tolist()
     ([[9.0, 0.0, 0.0, 0.0, 0.0], [9.0, 1.0, 1.0, 1.0, 1.0]], [0, 0, 1, 1, 2, 2])
     """
@@ -69,11 +59,10 @@ def synthetic_one(
         X[row, flipped] = 1.0 - X[row, flipped]
     X[:2, 0] = outlier
     X[1, 1:] = 1.0
-    centers = np.array([X[y == k].mean(axis=0) for k in range(3)])
-    return (X, y, centers) if return_centers else (X, y)
+    return X, y, np.array([X[y == k].mean(axis=0) for k in range(3)])
 
 
-def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_centers=False):
+def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None):
     """Make random codewords with neighbours: k leaves cost Omega(log k) times the optimum.
 
     This is Synthetic II of Frost, Moshkovitz & Rashtchian (2020), section 3.4, taken from
@@ -90,8 +79,6 @@ def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_c
         Number of columns, which is also the number of rows per cluster.
     random_state : int, RandomState instance or None, default=None
         Seed of the codewords.
-    return_centers : bool, default=False
-        Whether to return the centres as well.
 
     Returns
     -------
@@ -99,13 +86,12 @@ def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_c
     y : int64 array of shape (n_clusters * n_features,)
         Clusters.
     centers : float64 array of shape (n_clusters, n_features)
-        The codewords, only if `return_centers`. The means of the clusters are the codewords
-        times 1 - 1 / n_features.
+        The codewords. The means of the clusters are the codewords times 1 - 1 / n_features.
 
     Examples
     --------
     >>> from benchmarks.synthetic import synthetic_two
-    >>> X, y = synthetic_two(2, 3, random_state=1)
+    >>> X, y, centers = synthetic_two(2, 3, random_state=1)
     >>> X.tolist()[:3], y.tolist()
     ([[0.0, 1.0, -1.0], [1.0, 0.0, -1.0], [1.0, 1.0, 0.0]], [0, 0, 0, 1, 1, 1])
     """
@@ -114,4 +100,4 @@ def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_c
     X = np.repeat(codewords, n_features, axis=0)
     X[np.arange(len(X)), np.tile(np.arange(n_features), n_clusters)] = 0.0
     y = np.repeat(np.arange(n_clusters), n_features)
-    return (X, y, codewords) if return_centers else (X, y)
+    return X, y, codewords

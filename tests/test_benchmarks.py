@@ -115,6 +115,17 @@ def test_own_data_sets(tmp_path):
     assert (tmp_path / "out" / "known-data-costs.csv").is_file()
 
 
+def test_files_are_made_and_compared_with_checksums(tmp_path):
+    """A bundled file is written, other rows raise, and a file that has to be given is named."""
+    with np.load(datasets.prepare("wine_raw", tmp_path)) as stored:
+        assert np.array_equal(stored["X"], datasets.BUNDLED["wine"]().data)
+    np.savez(tmp_path / "avila.npz", X=np.zeros((20867, 10)))
+    with pytest.raises(ValueError, match="avila has other rows"):
+        datasets.prepare("avila_01", tmp_path)
+    with pytest.raises(FileNotFoundError, match="how it was made"):
+        datasets.prepare("adult", tmp_path)
+
+
 def test_printed_trees_are_compared_with_trees_of_their_data_and_size():
     """Of two seeds, one has a tree that costs 0.3 less than the printed one of 7.90 %, 199."""
     rows = [(0, 7.8, 50), (0, 7.5, 80), (1, 7.7, 60), (1, 0.1, 200)]

@@ -19,7 +19,7 @@ def ratio(model):
 @pytest.mark.parametrize("make", [synthetic_one, synthetic_two])
 def test_seeds_make_the_data(make):
     sizes = (40, 9) if make is synthetic_one else (4, 9)
-    X, y, centers = make(*sizes, random_state=3, return_centers=True)
+    X, y, centers = make(*sizes, random_state=3)
     again = make(*sizes, random_state=np.random.RandomState(3))
     np.testing.assert_array_equal(again[0], X)
     np.testing.assert_array_equal(again[1], y)
@@ -30,7 +30,7 @@ def test_seeds_make_the_data(make):
 
 
 def test_synthetic_one_is_what_it_says():
-    X, y, centers = synthetic_one(401, 30, n_flips=3, random_state=0, return_centers=True)
+    X, y, centers = synthetic_one(401, 30, n_flips=3, random_state=0)
     np.testing.assert_array_equal(np.bincount(y), [2, 200, 199])
     np.testing.assert_array_equal(X[:2, 0], 1000)
     np.testing.assert_array_equal(X[:2, 1:], [[0] * 29, [1] * 29])
@@ -41,7 +41,7 @@ def test_synthetic_one_is_what_it_says():
 
 
 def test_synthetic_two_is_what_it_says():
-    X, y, centers = synthetic_two(5, 40, random_state=0, return_centers=True)
+    X, y, centers = synthetic_two(5, 40, random_state=0)
     differs = centers[y] != X
     assert (differs.sum(axis=1) == 1).all()
     assert (X[differs] == 0).all()
@@ -87,7 +87,7 @@ def test_spacing_lower_bound_is_what_it_says():
 
 
 def test_synthetic_one_is_bad_for_cart_alone():
-    X, _, centers = synthetic_one(2000, 400, random_state=0, return_centers=True)
+    X, _, centers = synthetic_one(2000, 400, random_state=0)
     reference = {"reference": centers}
     assert ratio(CART(3, max_leaves=3, random_state=0, **reference).fit(X)) > 5
     assert ratio(IMM(3, **reference).fit(X)) < 1.2
@@ -97,7 +97,7 @@ def test_synthetic_one_is_bad_for_cart_alone():
 def test_exkmc_falls_linearly_on_synthetic_two():
     """Theorem 4: ExKMC's cost falls by about as much a leaf, to that of k-means."""
     n_clusters, n_features = 12, 120
-    X, y = synthetic_two(n_clusters, n_features, random_state=0)
+    X, y, _ = synthetic_two(n_clusters, n_features, random_state=0)
     means = np.array([X[y == k].mean(axis=0) for k in range(n_clusters)])
     most = int(3 * n_clusters * np.log2(n_clusters))
     model = ExKMC(n_clusters, max_leaves=most, reference=means).fit(X)
@@ -120,7 +120,7 @@ def test_exkmc_falls_linearly_on_synthetic_two():
 def test_every_tree_with_k_leaves_pays_the_logarithm(objective, share):
     """Codewords differ by 2 in half of the features: 2 d in squares, d in L1 distance."""
     for k in (8, 16, 32):
-        X, _, centers = synthetic_two(k, 4 * k, random_state=0, return_centers=True)
+        X, _, centers = synthetic_two(k, 4 * k, random_state=0)
         for method in (IMM, ExGreedy, ExShallow, DPTree):
             model = method(k, objective=objective, reference=centers).fit(X)
             assert ratio(model) > 1 + share * np.log2(k), method

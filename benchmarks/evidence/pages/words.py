@@ -5,25 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.datasets import DATASETS
 from benchmarks.evidence.free import STARTS_OF_PAPER
 
 _PUBLISHED = Path(__file__).parents[1] / "published.csv"
-TITLES = {
-    "mnist": "MNIST",
-    "fashion_mnist": "Fashion-MNIST",
-    "fifa19": "FIFA19",
-    "adult": "Adult",
-    "avila": "standardised avila",
-    "avila_raw": "raw avila",
-    "avila_01": "avila in 0..1",
-    "letter_raw": "raw letter",
-    "wine_raw": "raw wine",
-    "breast_cancer_raw": "raw breast cancer",
-    "digits_raw": "digits",  # only the unit differs, which does not change any relative cost
-    "newsgroups": "newsgroups (1069 words, tf-idf)",
-    "newsgroups_counts": "newsgroups (1893 words, counts)",
-    "newsgroups_a1": "newsgroups (28330 words, tf-idf)",
-}
 
 
 def published(table):
@@ -43,7 +28,7 @@ def with_starts(frame):
 def title(data):
     """Return the name of a data set, to read."""
     name, _, n_rows = data.partition(":")
-    name = TITLES.get(name, name.replace("_", " "))
+    name = DATASETS[name].title if name in DATASETS else name
     return f"{name} ({n_rows} rows)" if n_rows else name
 
 

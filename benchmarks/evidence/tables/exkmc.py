@@ -43,7 +43,7 @@ def case_of(workshop, data, seed):
     """Rows and a free clustering; the synthetic sets know their centres."""
     if data not in SYNTHETIC:
         return workshop.case(data, seed=seed, n_init=1)
-    X, _, centers = SYNTHETIC[data](random_state=seed, return_centers=True)
+    X, _, centers = SYNTHETIC[data](random_state=seed)
     return Case(X, len(centers), 5, centers)
 
 

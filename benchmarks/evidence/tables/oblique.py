@@ -7,7 +7,8 @@ import numpy as np
 from benchmarks.evidence.free import STARTS_OF_PAPER
 from benchmarks.evidence.measures import one_fit, one_path
 from benchmarks.evidence.runs import Run
-from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow
+from benchmarks.evidence.tables.axis import BALANCED, WITH_K_LEAVES, BalancedCART
+from greedy import CART, ExKMC
 from tao_cluster import DirectForm, TAOClustering
 
 NAME = "kdd22-table2"
@@ -32,51 +33,34 @@ PUBLISHED_SETTINGS = {
 }
 QUICK_SETTINGS = {"digits": ((5, 1.0),)}
 GIVEN = {("fashion_mnist", 0.44): (4, 10.0), ("fashion_mnist", 5.22): (5, 100.0)}
-# data: leaves of CART and ExKMC
-LEAVES = {
-    "letter": (26, 1024),
-    "mnist": (10, 1024),
-    "fashion_mnist": (10, 1024),
-    "digits": (10, 40),
-}
+# data: leaves of CART and ExKMC, in place of 10 and 1024
+LEAVES = {"letter": (26, 1024), "digits": (10, 40)}
 
 
 def runs(plan):
     """Paths of the direct form, the published algorithm, and the axis-aligned trees beside them."""
     found = []
-    settings = QUICK_SETTINGS if plan.quick else PUBLISHED_SETTINGS
-    for data in settings:
+    for data, settings in (QUICK_SETTINGS if plan.quick else PUBLISHED_SETTINGS).items():
         parameters, lambdas = PATHS[data]
         path = {"parameters": parameters, "lambdas": lambdas, "case": CASE}
         setting = ", ".join(f"{name}={value}" for name, value in parameters.items()) + STARTS
         found += [Run(NAME, data, PATH, setting, s, one_path, path) for s in plan.seeds(5)]
         found += [
-            Run(
-                NAME,
-                data,
-                name,
-                f"{leaves} leaves{STARTS}",
-                0,
-                one_fit,
-                {"make": make, "point": leaves, "case": CASE},
-            )
+            _fit(data, name, f"{leaves} leaves", 0, make, leaves)
             for name, make, leaves in axis_aligned(data)
         ]
         n_seeds = 3 if data == "letter" else 1  # a fit of all images takes minutes
         found += [
-            Run(
-                NAME,
-                data,
-                PUBLISHED,
-                setting_of(depth, lambda_) + STARTS,
-                seed,
-                one_fit,
-                {"make": partial(published, depth, lambda_), "point": lambda_, "case": CASE},
-            )
-            for depth, lambda_ in settings[data]
+            _fit(data, PUBLISHED, setting_of(*each), seed, partial(published, *each), each[1])
+            for each in settings
             for seed in plan.seeds(n_seeds)
         ]
     return found
+
+
+def _fit(data, method, setting, seed, make, point):
+    options = {"make": make, "point": point, "case": CASE}
+    return Run(NAME, data, method, setting + STARTS, seed, one_fit, options)
 
 
 def published(depth, lambda_, case=None):
@@ -92,10 +76,9 @@ def setting_of(depth, lambda_):
 
 def axis_aligned(data):
     """(method, estimator of a case, leaves) of the trees that the paper compares with."""
-    k_leaves, many = LEAVES[data]
-    yield "IMM", lambda case: IMM(midpoints=False), k_leaves
-    yield "ExGreedy", lambda case: ExGreedy(midpoints=False), k_leaves
-    yield "ExShallow", lambda case: ExShallow(midpoints=False), k_leaves
+    k_leaves, many = LEAVES.get(data, (10, 1024))
+    yield from ((name, make, k_leaves) for name, make in WITH_K_LEAVES.items())
+    yield BALANCED, lambda case: BalancedCART(max_leaves=k_leaves), k_leaves
     yield "CART", lambda case: CART(max_leaves=k_leaves), k_leaves
     yield "CART", lambda case: CART(max_leaves=many), many
     yield "ExKMC", lambda case: ExKMC(max_leaves=many, midpoints=False), many

@@ -20,13 +20,11 @@ def runs(plan):
         "parameters": {"objective": "spherical", "depth": 6},
         "lambdas": np.geomspace(0.005, 0.4, 4 if plan.quick else 10),
     }
-    return [
-        *(
-            Run(NAME, data, "CART", f"{n} leaves", 0, cart, {"case": CASE, "leaves": n})
-            for n in LEAVES
-        ),
-        *(Run(NAME, data, PATH, "depth=6", seed, one_path, path) for seed in plan.seeds(3)),
-    ]
+    found = [Run(NAME, data, PATH, "depth=6", seed, one_path, path) for seed in plan.seeds(3)]
+    for n in LEAVES:
+        options = {"case": CASE, "leaves": n}
+        found.append(Run(NAME, data, "CART", f"{n} leaves", 0, cart, options))
+    return found
 
 
 def cart(workshop, run):
