@@ -11,7 +11,7 @@ from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow
 from tao_cluster import TAOClustering
 
 NAME = "kdd22-table1"
-TAO, PUBLISHED, BALANCED = "TAO", "published", "CART, balanced classes"
+TAO, PUBLISHED, BALANCED = "TAO", "published", "CART, balanced"
 # How many times k leaves.
 TIMES = (1, 2, 4)
 CASE = {"n_init": STARTS_OF_PAPER}

@@ -10,8 +10,10 @@ from sklearn.base import clone
 from benchmarks.evidence.measures import figures, fitted
 from benchmarks.evidence.runs import Run
 from benchmarks.evidence.tables import peers
+from benchmarks.evidence.tables.axis import BALANCED, BalancedCART
 from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.comparison import METHODS
+from tao_cluster.comparison.study import Contender
 
 TIMES, PARAMETERS = (1, 2, 4), (30, 100, 300)
 N_SPLITS = 5
@@ -44,6 +46,7 @@ def runs(table, data, splits, case, others):
             PUBLISHED: (published_trees, {}),
         }
         methods = {name: method for name, method in METHODS.items() if name != OF_NESTED}
+        methods["balanced"] = Contender(BALANCED, BalancedCART(), is_sized=True)
         measures |= {m.title: (sizes, m) for m in methods.values() if not m.is_path}
         measures |= dict.fromkeys(others, (peers.trees, numbers_of_leaves))
         found += [

@@ -2,9 +2,8 @@
 
     pip install gemclus segmtree obliquetree pycontree
 
-Of scikit-learn, there are CART with balanced classes, a regression tree of X on X whose leaves are
-the clusters, and multinomial regression with an L1 penalty, which is no tree. Programs of others
-run if they are installed. gemclus (GPL) has Kauri and segmtree has trees of segments: both find
+Of scikit-learn, there are a regression tree of X on X whose leaves are the clusters, and multinomial
+regression with an L1 penalty, which is no tree. Programs of others run if they are installed. gemclus (GPL) has Kauri and segmtree has trees of segments: both find
 clusters of their own. The programs obliquetree (pairs of features) and pycontree (optimal
 axis-aligned trees) fit the labels of the free clustering, as CART does.
 """
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import DecisionTreeRegressor
 
 from benchmarks.evidence.measures import timed
 from tao_cluster.measures import normalized_mutual_information
@@ -42,12 +41,6 @@ class Peer:
 
     trees: Any
     package: str = "sklearn"
-
-
-def _balanced(case, leaves, seed):
-    for n in leaves:
-        options = {"class_weight": "balanced", "random_state": seed}
-        yield DecisionTreeClassifier(max_leaf_nodes=n, **options), _labels(case), _axis_size
 
 
 def _regression(case, leaves, seed):
@@ -136,7 +129,6 @@ def _labels(case):
 
 
 PEERS = {
-    "CART, balanced": Peer(_balanced),
     "regression tree": Peer(_regression),
     "L1 multinomial": Peer(_multinomial),
     "gemclus Kauri": Peer(_kauri, "gemclus"),
