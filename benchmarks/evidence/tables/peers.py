@@ -2,10 +2,11 @@
 
     pip install gemclus segmtree obliquetree pycontree
 
-Of scikit-learn, there are a regression tree of X on X whose leaves are the clusters, and multinomial
-regression with an L1 penalty, which is no tree. Programs of others run if they are installed. gemclus (GPL) has Kauri and segmtree has trees of segments: both find
-clusters of their own. The programs obliquetree (pairs of features) and pycontree (optimal
-axis-aligned trees) fit the labels of the free clustering, as CART does.
+Of scikit-learn, there are a regression tree of X on X whose leaves are the clusters, and
+multinomial regression with an L1 penalty, which is no tree. Programs of others run if they are
+installed. gemclus (GPL) has Kauri and segmtree has trees of segments: both find clusters of their
+own. The programs obliquetree (pairs of features) and pycontree (optimal axis-aligned trees) fit the
+labels of the free clustering, as CART does.
 """
 
 import importlib
