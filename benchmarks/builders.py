@@ -1,19 +1,12 @@
-"""CPU time and memory of every builder of axis-aligned trees, and how the time grows.
+"""Functions that time methods on blobs, and the memory of every builder of axis-aligned trees.
 
-    python -m benchmarks.builders
-    python -m benchmarks.builders --rows 50000 --columns 20 --clusters 10 --repeats 3
     python -m benchmarks.builders --memory --rows 20000
 
-The data are blobs of a given size, then of four times as many rows, columns and clusters. "x CART"
-is the CPU time of the build divided by that of DecisionTreeClassifier(max_leaf_nodes=k) on the
-labels of the reference in the same run. The last columns are the factors by which the seconds grow.
-Builds have one thread and compiled kernels, and the best of some repeats counts. Trees of mixtures
-are built from parameters, not from rows. With --memory, the table has the bytes per row by which
-the process grows in addition to X (Linux), measured once per builder.
+prints the bytes per row by which the process grows in addition to X (Linux), measured once per
+builder with compiled kernels. Trees of mixtures are built from parameters, not from rows.
 """
 
 import ctypes
-import time
 
 import numpy as np
 from sklearn.datasets import make_blobs
@@ -21,11 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 import greedy
+from benchmarks.evidence.measures import timed
 from benchmarks.evidence.pages.words import markdown
 from benchmarks.shared import free_clustering, parser, peak, reset_peak
 from greedy.baselines.mixture_tree import grow_mixture
 
-FACTOR = 4
 BUILDERS = {
     "IMM": greedy.IMM(),
     "EMN": greedy.EMN(),
@@ -50,20 +43,13 @@ def blobs(n_rows, n_columns, k):
     return X, free_clustering(X, k, n_init=1)
 
 
-def growths(size):
-    """Return a size, and those with four times the rows, columns and clusters."""
-    return [size] + [
-        tuple(FACTOR * n if i == axis else n for i, n in enumerate(size)) for axis in range(3)
-    ]
-
-
-def builds(n_rows, n_columns, k):
-    """Name to the function without arguments that builds, for blobs that overlap."""
-    X, reference = blobs(n_rows, n_columns, k)
+def builds(X, reference):
+    """Return the function without arguments of each method that builds for a k-means of X."""
     centers, labels = reference.cluster_centers_, reference.labels_
+    k = len(centers)
     tree = DecisionTreeClassifier(max_leaf_nodes=k, random_state=0)
     scales = np.array([X[labels == c].std(axis=0) for c in range(k)])
-    mixture = (np.bincount(labels) / n_rows, centers, scales)
+    mixture = (np.bincount(labels) / len(X), centers, scales)
     found = {"CART": lambda: tree.fit(X, labels)}
     for name, method in BUILDERS.items():
         found[name] = lambda method=method: method.build(X, None, centers, None, rng=0)
@@ -72,15 +58,18 @@ def builds(n_rows, n_columns, k):
     return found
 
 
-def best_times(builds, repeats):
-    """Least CPU seconds of each function; they take turns, so that noise hits all alike."""
-    seconds = dict.fromkeys(builds, np.inf)
-    for _ in range(repeats):
-        for name, build in builds.items():
-            start = time.process_time()
-            build()
-            seconds[name] = min(seconds[name], time.process_time() - start)
-    return seconds
+def best_times(functions):
+    """Return the least CPU seconds of up to three calls of each function.
+
+    The functions take turns, so that noise hits all alike. What has taken two seconds is not called
+    again.
+    """
+    seconds = {name: [] for name in functions}
+    for _ in range(3):
+        for name, function in functions.items():
+            if sum(seconds[name]) < 2:
+                seconds[name].append(timed(function)[1])
+    return {name: min(each) for name, each in seconds.items()}
 
 
 def memory(found, n_rows):
@@ -93,30 +82,19 @@ def memory(found, n_rows):
         yield {"method": name, "bytes per row": f"{(peak() - before) / n_rows:.0f}"}
 
 
-def times(size, repeats):
-    """Return a line with the seconds and their growth for each builder."""
-    base, *others = (best_times(builds(*each), repeats) for each in growths(size))
-    for name, spent in base.items():
-        factors = (f"{other[name] / max(spent, 1e-9):.1f}" for other in others)
-        line = {"method": name, "CPU s": f"{spent:.3f}", "x CART": f"{spent / base['CART']:.2f}"}
-        yield line | dict(zip((f"{FACTOR} n", f"{FACTOR} d", f"{FACTOR} k"), factors, strict=True))
-
-
 def main():
     """Print the table."""
     arguments = parser(__doc__)
     arguments.add_argument("--rows", type=int, default=5000)
     arguments.add_argument("--columns", type=int, default=20)
     arguments.add_argument("--clusters", type=int, default=10)
-    arguments.add_argument("--repeats", type=int, default=2)
-    arguments.add_argument("--memory", action="store_true", help="bytes per row, no seconds")
+    arguments.add_argument("--memory", action="store_true", required=True)
     options = arguments.parse_args()
-    size = (options.rows, options.columns, options.clusters)
+    n_rows, *others = options.rows, options.columns, options.clusters
     with threadpool_limits(limits=1):
-        for build in builds(200, *size[1:]).values():
+        for build in builds(*blobs(200, *others)).values():
             build()  # compiles
-        rows = memory(builds(*size), size[0]) if options.memory else times(size, options.repeats)
-        print(markdown(list(rows)))
+        print(markdown(list(memory(builds(*blobs(n_rows, *others)), n_rows))))
 
 
 if __name__ == "__main__":
