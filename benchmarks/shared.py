@@ -1,11 +1,7 @@
 """What several measurements share: arguments, halves of the rows, free clusterings, memory."""
 
 import argparse
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from sklearn.cluster import KMeans
@@ -40,12 +36,3 @@ def peak():
     """Return the largest memory of the process since the last reset, bytes (Linux)."""
     status = Path("/proc/self/status").read_text()
     return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
-
-
-def in_new_process(module, environment=None, **arguments):
-    """Return what ``python -m module --measure JSON`` prints as JSON, in a new process."""
-    command = [sys.executable, "-W", "ignore", "-m", module, "--measure", json.dumps(arguments)]
-    done = subprocess.run(  # noqa: S603
-        command, env=os.environ | (environment or {}), check=True, stdout=subprocess.PIPE, text=True
-    )
-    return json.loads(done.stdout)

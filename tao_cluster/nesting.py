@@ -54,7 +54,7 @@ _LEAST = 1e-9
 class _NestedOblique(Oblique):
     """Oblique splits with heavy noisy copies, without which nested trees fit new rows worse.
 
-    The noise was chosen on digits and mice: see ``python -m benchmarks.nested``.
+    The noise was chosen on digits and mice.
     """
 
     noise: ClassVar[Noise] = Noise(0.699, 0.6)

@@ -62,7 +62,7 @@ class Kauri(GreedyTree):
     -----
     A step takes O(n d k), or less if features have few distinct values, and O(n d m) for the new
     leaves. Here m is the number of columns of the embedding or of X, at most n. Memory beside X
-    (``python -m benchmarks.builders --memory`` measures it):
+    (``python -m benchmarks.memory --only Kauri`` measures it):
 
     ============================= =======================================================
     sorted columns                at most 36 bytes per value of X, except for the most

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.evidence.tables.ablations import NAME, PENALTIES, PUBLISHED
+from benchmarks.evidence.tables.ablations import NAME, PENALTY, PUBLISHED
 
 DEFAULT = "default"
 LARGER = 1.05  # times as large: what the first paragraph names
@@ -14,7 +14,7 @@ _SHARE = 2 / 3
 def numbers(frames):
     """Return the numbers of the page."""
     found = all_sizes(frames[NAME])
-    own = {name: each for name, each in found.items() if name not in (DEFAULT, *PENALTIES)}
+    own = {name: each for name, each in found.items() if name not in (DEFAULT, PENALTY)}
     own.pop(PUBLISHED, None)
     larger = [name for name, each in own.items() if is_larger(each["seen"])]
     rest = [each["seen"][0] for name, each in own.items() if name not in larger]

@@ -1,24 +1,64 @@
-"""speed: CPU seconds beside a yardstick of the same run, growth with n, d and k, peak memory."""
+"""speed: CPU seconds of fits beside k-means and CART of the same run, and growth with n, d, k."""
 
+import numpy as np
 from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
+from sklearn.datasets import make_blobs
+from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.builders import BUILDERS, best_times, blobs, builds, growths
-from benchmarks.evidence.free import Case
-from benchmarks.evidence.measures import compiled, timed
+import greedy
+from benchmarks.evidence.measures import timed
 from benchmarks.evidence.runs import Run
-from benchmarks.shared import in_new_process
+from benchmarks.shared import free_clustering
+from greedy.baselines.mixture_tree import grow_mixture
 from tao_cluster import DirectForm, TAOClustering
 
 NAME = "speed"
 SIZE = (5000, 20, 10)
+# What grows, and how many times.
+FACTOR, GROWTHS = 4, ("rows", "columns", "clusters")
 # A lambda of trees of a usual size.
 LAMBDAS = {"digits": 3.0, "anuran": 2.0, "letter": 30.0, "mnist": 300.0}
+BESIDE, GROWTH = "beside k-means", "growth"
+BUILDERS = {
+    "IMM": greedy.IMM(),
+    "EMN": greedy.EMN(),
+    "ExGreedy": greedy.ExGreedy(),
+    "ExShallow": greedy.ExShallow(),
+    "ExKMC, 2 k leaves": greedy.ExKMC(),
+    "DP tree": greedy.DPTree(),
+    "100 random trees": greedy.RandomCuts(),
+    "Ex-kCenter": greedy.ExKCenter(),
+    "Kauri": greedy.Kauri(),
+    "SpEx, clique": greedy.SpEx(),
+    "SpEx, 20 neighbours": greedy.SpEx(graph="knn"),
+    "k-d tree": greedy.KDTree(),
+    "CUBT": greedy.CUBT(),
+    "CLTree": greedy.CLTree(),
+}
 
 
-def fits(lambda_):
-    """Name to parameters of TAOClustering."""
-    return {
+def runs(plan):
+    """Return one run per data set, and one per size of the blobs; each has a row per method."""
+    size = (1000, 10, 5) if plan.quick else SIZE
+    sets = ("digits",) if plan.quick else LAMBDAS
+    found = [Run(NAME, data, "TAO", BESIDE, 0, beside_kmeans) for data in sets]
+    for own in sizes(size):
+        data = "blobs {} x {}, k={}".format(*own)
+        found.append(Run(NAME, data, "all", GROWTH, 0, growth, {"size": own}))
+    return found
+
+
+def sizes(size):
+    """Return a size, and those with four times the rows, columns and clusters."""
+    return [size] + [
+        tuple(FACTOR * n if i == axis else n for i, n in enumerate(size)) for axis in range(3)
+    ]
+
+
+def beside_kmeans(workshop, run):
+    """Return a row per fit to given centres; the yardstick is k-means of ten starts."""
+    case, lambda_ = workshop.case(run.data), LAMBDAS[run.data]
+    parameters = {
         "oblique, defaults": {},
         "oblique, one lambda": {"lambda_": lambda_},
         "oblique, one lambda, no refits": {
@@ -27,92 +67,76 @@ def fits(lambda_):
         },
         "axis-aligned": {"split": "axis"},
     }
+    if run.data == "mnist":
+        del parameters["axis-aligned"]  # takes many minutes
+    models = {name: tao(case.n_clusters, case.centers, own) for name, own in parameters.items()}
+    for model in models.values():
+        model.fit(case.X[:500])  # compiles
+    kmeans = KMeans(case.n_clusters, n_init=10, random_state=0)
+    fits = {"k-means": kmeans, **models}
+    seconds = best_times({name: lambda each=each: each.fit(case.X) for name, each in fits.items()})
+    shared = size_of(*case.X.shape, case.n_clusters) | {"yardstick": seconds["k-means"]}
+    return [
+        shared
+        | {
+            "point": name,
+            "cost": model.cost_increase_,
+            "parameters": model.tree_.n_parameters,
+            "leaves": model.tree_.n_leaves,
+            "seconds": seconds[name],
+        }
+        for name, model in models.items()
+    ]
 
 
-# Whose seconds are followed along n, d and k; sizes of axis-aligned trees are 2 ** depth leaves.
-GROWN = {
-    "oblique, one lambda": {"lambda_": 300.0},
-    "oblique, one lambda, no refits": {"lambda_": 300.0, "algorithm": DirectForm(relax=False)},
-    "axis-aligned": {"split": "axis"},
-}
-PEAKS = ("oblique-float64", "oblique-float32", "axis-float64", "oblique-sparse")
+def growth(workshop, run):
+    """Return a row per method for blobs of a size; the yardstick is CART of k leaves."""
+    n, d, k = run.options["size"]
+    for build in methods(500, d, 5).values():
+        build()  # compiles
+    seconds = best_times(methods(n, d, k))
+    shared = size_of(n, d, k) | {"yardstick": seconds["CART"]}
+    return [shared | {"point": name, "seconds": each} for name, each in seconds.items()]
 
 
-def runs(plan):
-    """Return builders beside CART, TAO beside its free clustering, growth, and peaks."""
-    size = (1000, 10, 5) if plan.quick else SIZE
-    found = []
-    for times in growths(size):
-        data = "blobs {} x {}, k={}".format(*times)
-        found.append(Run(NAME, data, "builders", "beside CART", 0, builders, {"size": times}))
-        found += [
-            Run(NAME, data, f"TAO {name}", "growth", 0, grown, {"size": times, "parameters": own})
-            for name, own in GROWN.items()
-        ]
-    for data in ("digits",) if plan.quick else LAMBDAS:
-        for name, parameters in fits(LAMBDAS[data]).items():
-            if data == "mnist" and parameters.get("split") == "axis":
-                continue  # minutes of a search that images do not suit
-            options = {"parameters": parameters}
-            found.append(Run(NAME, data, f"TAO {name}", "beside k-means", 0, tao, options))
-    kinds = () if plan.quick else PEAKS
-    found += [Run(NAME, "blobs", f"TAO {kind}", "peak", 0, peak, {"kind": kind}) for kind in kinds]
+def methods(n, d, k):
+    """Return the function that fits each method to blobs that overlap and to their k-means."""
+    X, _ = make_blobs(n, d, centers=2 * k, cluster_std=4, random_state=0)
+    reference = free_clustering(X, k, n_init=1)
+    centers, labels = reference.cluster_centers_, reference.labels_
+    tree = DecisionTreeClassifier(max_leaf_nodes=k, random_state=0)
+    scales = np.array([X[labels == c].std(axis=0) for c in range(k)])
+    mixture = (np.bincount(labels) / n, centers, scales)
+    found = {"CART": lambda: tree.fit(X, labels)}
+    for name, method in BUILDERS.items():
+        found[name] = lambda method=method: method.build(X, None, centers, None, rng=0)
+    found["Ex-SingleLink"] = lambda: greedy.ExSingleLink(k).fit(X)
+    found["tree of a mixture"] = lambda: grow_mixture(*mixture)
+    for split in ("oblique", "axis"):
+        model = tao(k, centers, {"split": split})
+        found[f"TAO {split}"] = lambda model=model: model.fit(X)
     return found
 
 
-def builders(workshop, run):
-    """A row a builder: its least seconds of two, and those of CART of k leaves."""
-    with threadpool_limits(limits=1):
-        for build in builds(200, run.options["size"][1], 5).values():
-            build()  # compiles
-        seconds = best_times(builds(*run.options["size"]), 2)
-    n, d, k = run.options["size"]
-    shared = {"rows": n, "columns": d, "clusters": k, "yardstick": seconds["CART"]}
-    names = ("CART", *BUILDERS)
-    return [shared | {"point": name, "seconds": seconds[name]} for name in names]
+def best_times(functions):
+    """Return the least CPU seconds of up to three calls of each function.
+
+    The functions take turns, so that noise affects all alike. What has taken two seconds is not
+    called again.
+    """
+    seconds = {name: [] for name in functions}
+    for _ in range(3):
+        for name, function in functions.items():
+            if sum(seconds[name]) < 2:
+                seconds[name].append(timed(function)[1])
+    return {name: min(each) for name, each in seconds.items()}
 
 
-def grown(workshop, run):
-    """A fit to blobs that overlap, as the builders are given, beside k-means of ten starts."""
-    n, d, k = run.options["size"]
-    X, reference = blobs(n, d, k)
-    model = TAOClustering(
-        k, reference=reference.cluster_centers_, random_state=0, **run.options["parameters"]
-    )
-    compiled(model, X)
-    return _beside_kmeans(Case(X, k, 5, reference.cluster_centers_), model)
+def tao(k, centers, parameters):
+    """Return TAOClustering for given centres."""
+    return TAOClustering(k, reference=centers, random_state=0, **parameters)
 
 
-def tao(workshop, run):
-    """A fit to given centres beside k-means of ten starts, as the free clustering is found."""
-    case = workshop.case(run.data)
-    model = TAOClustering(
-        case.n_clusters, reference=case.centers, random_state=0, **run.options["parameters"]
-    )
-    compiled(model, case.X)
-    return _beside_kmeans(case, model)
-
-
-def _beside_kmeans(case, model):
-    """Figures of a fit, whose yardstick is k-means of ten starts."""
-    with threadpool_limits(limits=1):
-        _, yardstick = timed(lambda: KMeans(case.n_clusters, n_init=10, random_state=0).fit(case.X))
-        model, seconds = timed(lambda: model.fit(case.X))
-    return {
-        "rows": case.X.shape[0],
-        "columns": case.X.shape[1],
-        "clusters": case.n_clusters,
-        "cost": model.cost_increase_,
-        "parameters": model.tree_.n_parameters,
-        "leaves": model.tree_.n_leaves,
-        "seconds": seconds,
-        "yardstick": yardstick,
-    }
-
-
-def peak(workshop, run):
-    """Peak memory beside X of a fit in a process of its own, in MB; `yardstick` is X."""
-    found = in_new_process("benchmarks.peaks", name=run.options["kind"], rows=None, columns=None)
-    shared = {name: found[name] for name in ("cost", "parameters", "leaves", "seconds")}
-    size = found["bytes"] / 1e6
-    return shared | {"memory": found["grown"] / 1e6, "yardstick": size}
+def size_of(n, d, k):
+    """Return the columns of a row that have its size."""
+    return {"rows": n, "columns": d, "clusters": k}
