@@ -180,7 +180,7 @@ def test_a_tree_that_does_not_exist_is_a_loss_everywhere(tmp_path):
     assert found.missing("TAO oblique") == 1
     assert str(found.wins("TAO oblique")) == "11/0/1"
     assert costs.ranks(found.mean()).loc["set 3", "TAO oblique"] == 7
-    assert found.lost("TAO oblique")[0][:2] == ("set 3", np.inf)
+    assert found.lost("TAO oblique")[0].excess == np.inf
     assert np.isfinite(found.median("TAO oblique"))
 
 

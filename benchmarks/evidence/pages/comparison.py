@@ -2,6 +2,7 @@
 
 from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,20 @@ from benchmarks.evidence.tables.contest import AXIS, NO_COPIES, OBLIQUE, PUBLISH
 ROWS = (OBLIQUE, NO_COPIES, AXIS, "SpEx oblique", PUBLISHED, "ExKMC", "ExGreedy", "CART")
 _COLUMNS = {"fitted": "cost", "new": "cost_new", "nmi": "nmi", "parameters": "parameters"}
 OVERVIEW = (("leaves", 1), ("parameters", 30), MAIN)
+
+
+class Loss(NamedTuple):
+    """A data set on which the tree `name` costs `best`, and a TAO method more."""
+
+    data: str
+    own: float
+    best: float
+    name: str
+
+    @property
+    def excess(self):
+        """Percentage points."""
+        return self.own - self.best
 
 
 class Comparison:
@@ -128,14 +143,19 @@ class Comparison:
         return len(self.mean(limit))
 
     def lost(self, name):
-        """Return (data set, cost, cost of the best other tree, its name) where it costs less."""
-        mean = self.mean()
+        """Return the data sets on which another tree costs less: a list of Loss."""
+        mean = self.mean().round(2)
         best = mean[rivals(mean, name)]
-        worse = mean.index[best.min(axis=1).round(2) < mean[name].round(2)]
         return [
-            (title(data), mean.loc[data, name], best.loc[data].min(), best.loc[data].idxmin())
-            for data in worse
+            Loss(title(data), mean.loc[data, name], best.loc[data].min(), best.loc[data].idxmin())
+            for data in mean.index[best.min(axis=1) < mean[name]]
         ]
+
+    def agreeing(self):
+        """Return the trees whose clusters agree better with k-means than those of TAO oblique."""
+        found = {name: self.median(name, kind="nmi") for name in rivals(self.mean(), OBLIQUE)}
+        own = round(self.median(OBLIQUE, kind="nmi"), 2)
+        return [name for name, each in found.items() if round(each, 2) > own]
 
     def head(self, limit):
         """Return the words for a limit, with the number of data sets if they are not all."""
