@@ -36,7 +36,7 @@ PAGES = {
     "tao-paper": (_PAPER, tao_paper.numbers),
     "other-papers": (_OTHERS, other_papers.numbers),
     "ablations": (("ablations",), ablations.numbers),
-    "speed": (("speed", "field"), speed.numbers),
+    "speed": (("speed",), speed.numbers),
 }
 
 
