@@ -15,13 +15,15 @@ def numbers(frames):
     """Return the numbers of the page."""
     frame = frames[NAME]
     found = all_sizes(frame)
-    own = {n: each["seen"] for n, each in found.items() if n not in (DEFAULT, PENALTY, PUBLISHED)}
+    sets, others = list(frame["data"].unique()), (DEFAULT, PENALTY, PUBLISHED)
+    own = {name: each["seen"] for name, each in found.items() if name not in others}
+    own = {name: size for name, size in own.items() if size[2] > len(sets) / 2}
     larger = [name for name, each in own.items() if is_larger(each)]
     return {
         "found": found,
         "larger": sorted(larger, key=lambda name: -own[name][0]),
-        "rest": [size[0] for name, size in own.items() if name not in larger and size[2]],
-        "sets": list(frame["data"].unique()),
+        "rest": [size[0] for name, size in own.items() if name not in larger],
+        "sets": sets,
         "n_seeds": frame["seed"].nunique(),
     }
 
