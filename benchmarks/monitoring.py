@@ -115,15 +115,12 @@ def main():
     arguments.add_argument("--unchanged", type=int, default=600, help="number of months")
     arguments.add_argument("--changed", type=int, default=200, help="number of months")
     arguments.add_argument("--seed", type=int, default=7)
-    arguments.add_argument("--verbose", action="store_true", help="print each month")
     options = arguments.parse_args()
     warnings.simplefilter("ignore")  # of fits with few rows per cluster
     lines = list(unchanged_lines(options.unchanged, options.seed))
     lines += changed_lines(CHANGES, options.changed, options.seed)
     lines += changed_lines(HARD, options.changed // 5, options.seed + 1)
     table = pd.DataFrame(lines).assign(alarms=lambda t: t["reasons"].map(len) > 0)
-    if options.verbose:
-        print(table[table["reasons"].map(len) > 0].to_string(max_colwidth=200))
     found = []
     for month, part in table.groupby("month", sort=False):
         line = {"month": month, "months": len(part), "alarms": int(part["alarms"].sum())}

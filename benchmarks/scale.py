@@ -1,46 +1,36 @@
-"""Time and memory of fits to rows in blocks, as the number of rows grows.
+"""Time, memory and cost of fits to many rows: in memory, and in blocks by Dask.
 
-    python -m benchmarks.scale --rows 1000000 10000000 100000000
+    python -m benchmarks.scale --rows 1000000 10000000
 
-The rows have 20 columns of float32 and 20 clusters. Two worker processes (LocalCluster) make them
-block by block. A plain pass only makes the rows and sums them. Seconds are those of the clock. The
-memory is the peak of the main process and of the largest worker.
+The rows have 20 columns of float32, which are 80 bytes per row, and 20 clusters. "In memory" is
+`TAOClustering.fit` with one thread. Dask has worker processes (LocalCluster) of one thread, which
+make the rows block by block in every pass.
+
+Seconds are those on the clock. Bytes per row are the peak memory of all processes together, less
+their memory before the rows are made, divided by the number of rows. "Cost" is the increase over
+k-means without a tree. The last column compares the sum of squares with that of the fit in memory.
 """
 
-import collections
+import ctypes
+import os
 import time
 
 import dask.array as da
 import numpy as np
 from dask import delayed
 from distributed import Client, LocalCluster
+from threadpoolctl import threadpool_limits
 
 from benchmarks.evidence.pages.words import markdown
-from benchmarks.shared import parser, peak
-from tao_cluster import TAOClustering, outofcore
-from tao_cluster.dask import dask_blocks
+from benchmarks.shared import parser, peak, reset_peak
+from tao_cluster import TAOClustering
+from tao_cluster.dask import DaskTreeClustering
 
 _BLOCK_ROWS, _COLUMNS, _CLUSTERS = 200_000, 20, 20
 
 
-class Counted:
-    """Blocks that count the passes over them and their seconds, by the function of the pass."""
-
-    def __init__(self, blocks):
-        self.names, self.has_embedding = blocks.names, blocks.has_embedding
-        self._blocks = blocks
-        self.passes, self.seconds = collections.Counter(), collections.Counter()
-
-    def results(self, function, state):
-        """See Blocks."""
-        start, name = time.perf_counter(), function.__name__
-        yield from self._blocks.results(function, state)
-        self.passes[name] += 1
-        self.seconds[name] += time.perf_counter() - start
-
-
 def make_rows(number, n_rows):
-    """One block of blobs: float32 array of shape (n_rows, 20), the same whenever it is made."""
+    """Return one block of blobs: float32 array of shape (n_rows, 20), always the same."""
     centers = 3.0 * np.random.default_rng(0).normal(size=(2 * _CLUSTERS, _COLUMNS))
     rng = np.random.default_rng([1, number])
     X = rng.standard_normal((n_rows, _COLUMNS), dtype=np.float32)
@@ -48,54 +38,61 @@ def make_rows(number, n_rows):
     return X
 
 
-def plain(block, state):
-    """Sum the rows of a block: a pass that only reads."""
-    del state
-    return np.asarray(block.X).sum(axis=0, dtype=np.float64)
-
-
-def measure(blocks, n_rows):
-    """Fit, and return the line of a table."""
-    counted = Counted(blocks)
-    outofcore.sum_over_blocks(plain, counted)
-    outofcore.sum_over_blocks(plain, counted)
+def in_memory(sizes, estimator):
+    """Make all rows, fit, and return the fitted estimator, seconds and bytes."""
+    before, X = start_memory(), np.empty((sum(sizes), _COLUMNS), np.float32)
+    for number, size in enumerate(sizes):
+        X[number * _BLOCK_ROWS :][:size] = make_rows(number, size)
     start = time.perf_counter()
-    estimator = TAOClustering(_CLUSTERS, max_parameters=150, random_state=0)
-    model = outofcore.fit(estimator, counted, random_state=0)
-    seconds = time.perf_counter() - start
-    reading = counted.seconds.pop("plain") / counted.passes.pop("plain")
-    passes, within = sum(counted.passes.values()), sum(counted.seconds.values())
-    return {
-        "rows": f"{n_rows:,}".replace(",", " "),
-        "fit, s": f"{seconds:.0f}",
-        "passes": passes,
-        "all passes, s": f"{within:.0f}",
-        "one pass, s": f"{within / passes:.1f}",
-        "plain pass, s": f"{reading:.1f}",
-        "cost, %": f"{model.cost_increase_:.2f}",
-    }
+    with threadpool_limits(limits=1):
+        estimator.fit(X)
+    return estimator, time.perf_counter() - start, peak() - before
+
+
+def by_dask(sizes, estimator, n_workers):
+    """Fit to blocks, and return the same; bytes are the sum over all processes."""
+    parts = [
+        da.from_delayed(delayed(make_rows)(number, size), (size, _COLUMNS), np.float32)
+        for number, size in enumerate(sizes)
+    ]
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with LocalCluster(n_workers, **options) as cluster, Client(cluster) as client:
+        before = start_memory() + sum(client.run(start_memory).values())
+        start = time.perf_counter()
+        model = DaskTreeClustering(estimator, client=client, random_state=0)
+        model.fit(da.concatenate(parts))
+        seconds = time.perf_counter() - start
+        return model.to_local(), seconds, peak() + sum(client.run(peak).values()) - before
+
+
+def start_memory():
+    """Return the memory of the process; its peak starts anew."""
+    ctypes.CDLL(None).malloc_trim(0)  # otherwise memory that is free already is used first
+    reset_peak()
+    return peak()
 
 
 def main():
     """Print the table."""
     arguments = parser(__doc__)
-    arguments.add_argument("--rows", nargs="+", type=int, default=[10**6, 10**7, 10**8])
-    options = arguments.parse_args()
-    lines = []
-    with (
-        LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        for n_rows in options.rows:
-            sizes = [min(_BLOCK_ROWS, n_rows - i) for i in range(0, n_rows, _BLOCK_ROWS)]
-            parts = [
-                da.from_delayed(delayed(make_rows)(i, m), (m, _COLUMNS), np.float32)
-                for i, m in enumerate(sizes)
-            ]
-            line = measure(dask_blocks(da.concatenate(parts), client=client), n_rows)
-            line["main, GB"] = f"{peak() / 1e9:.2f}"
-            line["worker, GB"] = f"{max(client.run(peak).values()) / 1e9:.2f}"
-            lines.append(line)
+    arguments.add_argument("--rows", nargs="+", type=int, default=[10**6, 10**7])
+    lines, workers = [], sorted({1, os.cpu_count()})
+    for n_rows in arguments.parse_args().rows:
+        sizes = [min(_BLOCK_ROWS, n_rows - i) for i in range(0, n_rows, _BLOCK_ROWS)]
+        estimator = TAOClustering(_CLUSTERS, max_parameters=150, random_state=0)
+        fits = {"in memory": in_memory(sizes, estimator)}
+        for n in workers:
+            fits[f"Dask, {n} worker{'s' * (n > 1)}"] = by_dask(sizes, estimator, n)
+        best = fits["in memory"][0].inertia_
+        for name, (model, seconds, n_bytes) in fits.items():
+            lines.append({
+                "rows": f"{n_rows:,}".replace(",", " "),
+                "fit": name,
+                "seconds": f"{seconds:.0f}",
+                "bytes per row": f"{n_bytes / n_rows:.0f}",
+                "cost, %": f"{model.cost_increase_:.2f}",
+                "against memory, %": f"{100 * (model.inertia_ / best - 1):+.2f}",
+            })  # fmt: skip
     print(markdown(lines))
 
 

@@ -16,10 +16,10 @@ def parser(doc):
     )
 
 
-def halves(X, n_splits, most=None):
-    """Yield fitted rows and new rows of random halves, at most `most` of either."""
+def halves(X, n_splits):
+    """Yield fitted rows and new rows of random halves."""
     for fitted, new in half_splits(X.shape[0], n_splits):
-        yield X[fitted[:most]], X[new[:most]]
+        yield X[fitted], X[new]
 
 
 def free_clustering(X, k, seed=0, n_init=10):

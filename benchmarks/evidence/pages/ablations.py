@@ -13,17 +13,18 @@ _SHARE = 2 / 3
 
 def numbers(frames):
     """Return the numbers of the page."""
-    found = all_sizes(frames[NAME])
-    own = {name: each for name, each in found.items() if name not in (DEFAULT, PENALTY)}
-    own.pop(PUBLISHED, None)
-    larger = [name for name, each in own.items() if is_larger(each["seen"])]
-    rest = [each["seen"][0] for name, each in own.items() if name not in larger]
+    frame = frames[NAME]
+    found = all_sizes(frame)
+    sets, others = list(frame["data"].unique()), (DEFAULT, PENALTY, PUBLISHED)
+    own = {name: each["seen"] for name, each in found.items() if name not in others}
+    own = {name: size for name, size in own.items() if size[2] > len(sets) / 2}
+    larger = [name for name, each in own.items() if is_larger(each)]
     return {
         "found": found,
-        "larger": sorted(larger, key=lambda name: -own[name]["seen"][0]),
-        "larger_new": [name for name, each in own.items() if is_larger(each["new"])],
-        "rest": [ratio for ratio in rest if np.isfinite(ratio)],
-        "sets": list(frames[NAME]["data"].unique()),
+        "larger": sorted(larger, key=lambda name: -own[name][0]),
+        "rest": [size[0] for name, size in own.items() if name not in larger],
+        "sets": sets,
+        "n_seeds": frame["seed"].nunique(),
     }
 
 
@@ -37,33 +38,19 @@ def all_sizes(frame):
     """Return what each setting changes: a dict of dicts.
 
     `seen` and `new` are (ratio of parameters at equal cost, standard error of its logarithm over
-    seeds, number of data sets), `time` is the ratio of CPU seconds, `n_sets` and `seeds` count.
+    seeds, number of data sets), and `time` is the ratio of CPU seconds.
     """
-    # The lists of lambdas of a setting may share some.
-    frame = frame.drop_duplicates(["data", "method", "seed", "point"])
     default = dict(list(frame[frame["method"] == DEFAULT].groupby("data")))
     found = {}
     for method, own in frame.groupby("method", sort=False):
-        pairs = [_same_runs(part, default[data]) for data, part in own.groupby("data")]
+        pairs = [(part, default[data]) for data, part in own.groupby("data")]
         times = [np.log(ours["seconds"].mean() / base["seconds"].mean()) for ours, base in pairs]
         found[method] = {
             "seen": _pooled(size_ratio(*pair, "cost") for pair in pairs),
             "new": _pooled(size_ratio(*pair, "cost_new") for pair in pairs),
             "time": float(np.exp(np.mean(times))),
-            "n_sets": len(pairs),
-            "seeds": min(ours["seed"].nunique() for ours, _ in pairs),
         }
     return found
-
-
-def _same_runs(own, base):
-    """Return the rows of the seeds that both have on the same kind of machine.
-
-    Another processor adds numbers up in another order, so that trees and times differ.
-    """
-    keys = [set(zip(part["seed"], part["machine"], strict=True)) for part in (own, base)]
-    seeds = [seed for seed, _ in keys[0] & keys[1]]
-    return own[own["seed"].isin(seeds)], base[base["seed"].isin(seeds)]
 
 
 def size_ratio(trees, base, column="cost"):

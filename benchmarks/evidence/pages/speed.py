@@ -1,36 +1,30 @@
-"""The page of speed: times beside a reference time of the same run, and memory."""
+"""The page of speed: CPU times beside k-means and CART of the same run, and how they grow."""
 
 from benchmarks.evidence.pages.words import title
-from benchmarks.evidence.tables.speed import NAME
-
-GROWTHS = ("4 n", "4 d", "4 k")
+from benchmarks.evidence.tables.speed import BESIDE, GROWTH, GROWTHS, NAME
 
 
 def numbers(frames):
     """Return the numbers of the page."""
     frame = frames[NAME]
-    growth, builders = frame[frame["setting"] == "growth"], frame[frame["method"] == "builders"]
+    growth = frame[frame["setting"] == GROWTH]
+    first = growth[growth["data"] == growth["data"].iloc[0]]
     return {
-        "fits": list(frame[frame["setting"] == "beside k-means"].itertuples()),
-        "grown": _growths(growth.assign(name=growth["method"].str.removeprefix("TAO "))),
-        "builders": _growths(builders.assign(name=builders["point"])),
-        "first": growth.iloc[0],
-        "peaks": list(frame[frame["setting"] == "peak"].itertuples()),
+        "fits": frame[frame["setting"] == BESIDE],
+        "grown": _growths(growth),
+        "first": first.iloc[0],
+        "machines": list(frame["machine"].unique()),
     }
 
 
 def _growths(frame):
     """Return one row per method: seconds at the first size, and factors at the others."""
-    found = []
-    for name, part in frame.groupby("name", sort=False):
+    found = {}
+    for name, part in frame.groupby("point", sort=False):
         first, *others = part.itertuples()
-        factors = {
-            words: row.seconds / first.seconds for words, row in zip(GROWTHS, others, strict=True)
-        }
-        found.append(
-            {"name": name, "seconds": first.seconds, "beside": first.seconds / first.yardstick}
-            | factors
-        )
+        factors = [row.seconds / first.seconds for row in others]
+        found[name] = {"seconds": first.seconds, "beside": first.seconds / first.yardstick}
+        found[name] |= dict(zip(GROWTHS, factors, strict=True))
     return found
 
 

@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 from sklearn.tree import DecisionTreeClassifier
 
 import greedy
-from benchmarks.evidence.measures import timed
+from benchmarks.evidence.measures import figures, timed
 from benchmarks.evidence.runs import Run
 from benchmarks.shared import free_clustering
 from greedy.baselines.mixture_tree import grow_mixture
@@ -75,18 +75,8 @@ def beside_kmeans(workshop, run):
     kmeans = KMeans(case.n_clusters, n_init=10, random_state=0)
     fits = {"k-means": kmeans, **models}
     seconds = best_times({name: lambda each=each: each.fit(case.X) for name, each in fits.items()})
-    shared = size_of(*case.X.shape, case.n_clusters) | {"yardstick": seconds["k-means"]}
-    return [
-        shared
-        | {
-            "point": name,
-            "cost": model.cost_increase_,
-            "parameters": model.tree_.n_parameters,
-            "leaves": model.tree_.n_leaves,
-            "seconds": seconds[name],
-        }
-        for name, model in models.items()
-    ]
+    shared = {"yardstick": seconds["k-means"]}
+    return [figures(own, case, seconds[name], name) | shared for name, own in models.items()]
 
 
 def growth(workshop, run):
@@ -95,7 +85,7 @@ def growth(workshop, run):
     for build in methods(500, d, 5).values():
         build()  # compiles
     seconds = best_times(methods(n, d, k))
-    shared = size_of(n, d, k) | {"yardstick": seconds["CART"]}
+    shared = {"rows": n, "columns": d, "clusters": k, "yardstick": seconds["CART"]}
     return [shared | {"point": name, "seconds": each} for name, each in seconds.items()]
 
 
@@ -135,8 +125,3 @@ def best_times(functions):
 def tao(k, centers, parameters):
     """Return TAOClustering for given centres."""
     return TAOClustering(k, reference=centers, random_state=0, **parameters)
-
-
-def size_of(n, d, k):
-    """Return the columns of a row that have its size."""
-    return {"rows": n, "columns": d, "clusters": k}
