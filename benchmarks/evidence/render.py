@@ -91,7 +91,9 @@ def pages(folder):
             own = {name: frames[name] for name in tables}
             sources = [_source(name, each, origins.get(name, {})) for name, each in own.items()]
             template = templates.get_template(f"{page}.md.jinja")
-            found[f"{page}.md"] = filled(template.render(sources=sources, **numbers(own)))
+            hours = sum(each["cpu_seconds"] for each in origins.values()) / 3600
+            values = {"sources": sources, "hours": hours} | numbers(own)
+            found[f"{page}.md"] = filled(template.render(values))
     return found
 
 
