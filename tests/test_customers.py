@@ -11,7 +11,7 @@ from tao_cluster.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-FIT = "tao-cluster fit customers.csv -k 4 --split axis --max-leaves 6"
+FIT = "tao-cluster fit customers.csv -k 4 --split axis --max-leaves 4"
 NAMES = "Regular,Bargain,Big,Lapsed"
 
 
