@@ -23,8 +23,12 @@ ELSEWHERE = {
     "join/contributing": ("CONTRIBUTING.md", "../"),
     "changelog": ("CHANGELOG.md", ""),
 }
-# Folders that GitHub shows, and the pages that the site makes of them.
-ON_THE_SITE = {"](../notebooks/": "](notebooks/", "](examples)": "](gallery/index.rst)"}
+# Links to folders that GitHub shows, and to the pages that the site makes of them.
+ON_THE_SITE = {
+    r"\]\(\.\./notebooks/": "](notebooks/",
+    r"(\]\([./]*)examples\)": r"\1gallery/index.rst)",
+    r"<!-- toctree\n(.*?)-->": r"```{toctree}\n\1```",
+}
 
 project = "tao-cluster"
 author = "the tao-cluster developers"
@@ -133,11 +137,8 @@ def page_for_the_site(app, name, source):
     if name in ELSEWHERE:
         file, links = ELSEWHERE[name]
         source[0] = (ROOT / file).read_text(encoding="utf-8").replace("](docs/", f"]({links}")
-    source[0] = re.sub(
-        r"<!-- toctree\n(.*?)-->", r"```{toctree}\n\1```", source[0], flags=re.DOTALL
-    )
     for on_github, on_the_site in ON_THE_SITE.items():
-        source[0] = source[0].replace(on_github, on_the_site)
+        source[0] = re.sub(on_github, on_the_site, source[0], flags=re.DOTALL)
 
 
 def copy_notebooks(app):
