@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -21,6 +22,12 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
     "join/contributing": ("CONTRIBUTING.md", "../"),
     "changelog": ("CHANGELOG.md", ""),
+}
+# Links to folders that GitHub shows, and to the pages that the site makes of them.
+ON_THE_SITE = {
+    r"\]\(\.\./notebooks/": "](notebooks/",
+    r"(\]\([./]*)examples\)": r"\1gallery/index.rst)",
+    r"<!-- toctree\n(.*?)-->": r"```{toctree}\n\1```",
 }
 
 project = "tao-cluster"
@@ -121,14 +128,17 @@ def summary_of_delegates(app, kind, name, thing, options, lines):
         lines[:] = [*summary.split("\n"), "", f"See :func:`{home}.{thing.__name__}`.", ""]
 
 
-def parts_from_elsewhere(app, name, source):
-    """Show CONTRIBUTING.md and CHANGELOG.md as pages, and the results if there are any."""
+def page_for_the_site(app, name, source):
+    """Turn a page as GitHub shows it, where a table of contents is a comment, into one of the site.
+
+    The texts of CONTRIBUTING.md and CHANGELOG.md become pages, too.
+    """
     del app
     if name in ELSEWHERE:
         file, links = ELSEWHERE[name]
         source[0] = (ROOT / file).read_text(encoding="utf-8").replace("](docs/", f"]({links}")
-    if name == "index" and not any((ROOT / "docs" / "results").glob("*.md")):
-        source[0] = source[0].replace("results/index\n", "")
+    for on_github, on_the_site in ON_THE_SITE.items():
+        source[0] = re.sub(on_github, on_the_site, source[0], flags=re.DOTALL)
 
 
 def copy_notebooks(app):
@@ -144,4 +154,4 @@ def setup(app):
     app.connect("builder-inited", copy_notebooks)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("autodoc-process-docstring", summary_of_delegates)
-    app.connect("source-read", parts_from_elsewhere)
+    app.connect("source-read", page_for_the_site)

@@ -13,7 +13,8 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 DOCS = Path(__file__).parent
-PAGES = {"start.md": 130, "guide/lambda.md": 80, "guide/nested.md": 110}  # dots per inch
+# Dots per inch.
+PAGES = {"start.md": 130, "guide/lambda.md": 80, "guide/nested.md": 110, "guide/segments.md": 100}
 
 
 def main():

@@ -1,14 +1,18 @@
 """The facade: methods of trees and estimators that display, explain and save them.
 
 Each method is a function of a higher layer, which gets the tree or estimator as its first argument.
-The functions are names here, which are resolved at their first use, so that this file imports no
-higher layer. `facade.pyi` shows the functions to type checkers and editors. A new method of trees
-and estimators belongs into both files. Dask models have it, too. If its name begins with `to_`, the
-command line writes it (`tao-cluster export --format`), and the shared tests of the exports run it.
+The stub `facade.pyi` lists them, for type checkers, editors and this file, which resolves the
+functions at their first use and so imports no higher layer. A new method is one line of the stub.
+Dask models have it, too. If its name begins with `to_`, the command line writes it (`tao-cluster
+export --format`), and the shared tests of the exports run it.
 """
 
+import ast
 from importlib import import_module
+from importlib.resources import files
 from types import MethodType
+
+_STUB = ast.parse(files(__package__).joinpath("facade.pyi").read_text(encoding="utf-8"))
 
 
 class _Function:
@@ -25,22 +29,19 @@ class _Function:
         return function if instance is None else MethodType(function, instance)
 
 
+def _with_methods_of_the_stub(cls):
+    """Give a class the methods that the stub assigns to it: ``to_text = export.to_text``."""
+    (body,) = (part.body for part in _STUB.body if getattr(part, "name", None) == cls.__name__)
+    for line in body:
+        if isinstance(line, ast.Assign):
+            method = _Function(line.value.value.id, line.value.attr)
+            setattr(cls, line.targets[0].id, method)
+    return cls
+
+
+@_with_methods_of_the_stub
 class Facade:
     """Base class of :class:`Tree` and of the estimators with a `tree_`."""
-
-    to_text = _Function("export", "to_text")
-    to_rules = _Function("export", "to_rules")
-    to_query = _Function("export", "to_query")
-    to_dot = _Function("export", "to_dot")
-    to_sql = _Function("export", "to_sql")
-    to_onnx = _Function("export", "to_onnx")
-    to_dataframe = _Function("export", "to_dataframe")
-    to_html = _Function("page", "to_html")
-    plot = _Function("plot", "plot_tree")
-    explain = _Function("explanations", "explain")
-    describe = _Function("description", "describe")
-    nearest_change = _Function("explanations", "nearest_change")
-    save = _Function("saving", "save")
 
     def _frame(self):
         """Return the page of `to_html` in an iframe, for display in notebooks."""
@@ -52,7 +53,6 @@ METHODS = [name for name in vars(Facade) if not name.startswith("_")]
 FORMATS = [name.removeprefix("to_") for name in METHODS if name.startswith("to_")]
 
 
+@_with_methods_of_the_stub
 class EstimatorFacade(Facade):
     """Base class of the estimators, whose clusters can be named; a :class:`Tree` never changes."""
-
-    name_clusters = _Function("report", "name_clusters")

@@ -11,7 +11,7 @@ from tao_cluster.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-FIT = "tao-cluster fit customers.csv -k 4 --split axis --max-leaves 6"
+FIT = "tao-cluster fit customers.csv -k 4 --split axis --max-leaves 4"
 NAMES = "Regular,Bargain,Big,Lapsed"
 
 
@@ -34,9 +34,13 @@ def test_pages_show_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     main(["export", "customers_tree"])
     rules = capsys.readouterr().out
+    costs = re.search(
+        r"^ +fitted rows.*\n(?:\S.*\n){3}", (DOCS / "start.md").read_text("utf-8"), re.M
+    )
     for page in (ROOT / "README.md", DOCS / "index.md"):
         assert f'--names "{NAMES}"' in page.read_text(encoding="utf-8")
         assert rules in blocks(page)
+        assert costs[0] in blocks(page)
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from tao_cluster.optimize.algorithms import AxisAligned, Oblique
 from tao_cluster.penalties import SquaredError as SquaredErrorPenalty
 from tao_cluster.penalties import ZeroOne
 from tao_cluster.problem.repeats import content_order
+from tao_cluster.saving import values
 from tao_cluster.solvers import Axis, Exact, Liblinear, Newton, Status, WeightedLiblinear
 from tao_cluster.tree import Split
 
@@ -206,9 +207,7 @@ def test_settings_that_would_not_be_used_raise():
 
 PARTS = [
     *(DirectForm(), PenaltyMethod(), PenaltyMethod(penalty=SquaredErrorPenalty())),
-    *(objectives_module.KMeans(), objectives_module.KMedians(), objectives_module.KMedoids()),
-    *(objectives_module.SphericalKMeans(), objectives_module.Labels()),
-    *(objectives_module.KCenter(), objectives_module.Spacing(), objectives_module.Trimmed()),
+    *(part() for part in values.PARTS.values() if "objectives" in part.__module__),
     *(Newton(), Liblinear(), WeightedLiblinear(), Axis(), Exact(), ZeroOne()),
     *(Oblique(), AxisAligned(), Bisecting(), Random(), Centroids(), Cart(4)),
 ]
@@ -239,6 +238,7 @@ def test_parts_have_parameters_and_never_change(part):
     before = repr(part)
     assert clone(part) == part
     assert type(part)(**part.get_params(deep=False)) == part
+    assert values.from_json(values.to_json(part)) == part
     assert part.set_params(**part.get_params()) == part
     for name, value in part.get_params(deep=False).items():
         if type(value) in _CHANGED:

@@ -1,6 +1,5 @@
 """Methods of trees and estimators: those of their functions, and everywhere that lists them."""
 
-import ast
 import inspect
 from pathlib import Path
 
@@ -9,28 +8,11 @@ from conftest import random_tree
 
 import tao_cluster
 from greedy import IMM
-from tao_cluster import explanations, export, facade, page, plot
+from tao_cluster import explanations, export, page, plot
 from tao_cluster.dask import DaskTreeClustering
 from tao_cluster.facade import FORMATS, METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-def test_the_stub_shows_type_checkers_the_same_functions():
-    stub = ast.parse(Path(facade.__file__).with_suffix(".pyi").read_text("utf-8"))
-    shown = {
-        (cls.name, line.targets[0].id, ast.unparse(line.value))
-        for cls in stub.body
-        if isinstance(cls, ast.ClassDef)
-        for line in cls.body
-        if isinstance(line, ast.Assign)
-    }
-    assert shown == {
-        (cls.__name__, name, f"{method.module}.{method.name}")
-        for cls in (facade.Facade, facade.EstimatorFacade)
-        for name, method in vars(cls).items()
-        if hasattr(method, "module")
-    }
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -8,11 +8,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tao_cluster.objectives import (
     AlternatingClustering,
+    ByDistances,
     KMeans,
     KMedians,
     KMedoids,
     SphericalKMeans,
 )
+from tao_cluster.saving.values import PARTS
+
+# Also those that are added later: every objective of the library that a file can hold.
+OBJECTIVES = [part() for part in PARTS.values() if ByDistances in part.__mro__]
 
 
 @pytest.fixture
@@ -184,7 +189,7 @@ def test_distances_keep_their_digits_far_from_the_origin(rng, objective):
     assert values[1] == pytest.approx(values[0], rel=1e-5)
 
 
-@pytest.mark.parametrize("objective", [KMeans(), KMedians(), KMedoids(), SphericalKMeans()])
+@pytest.mark.parametrize("objective", [KMeans(), *OBJECTIVES], ids=repr)
 def test_distinct_rows_as_centres_cost_nothing(rng, objective):
     points = rng.normal(size=(3, 5)) * 10
     X = np.repeat(points, 30, axis=0) * (rng.uniform(1, 2, (90, 1)) ** 0)
@@ -195,7 +200,7 @@ def test_distinct_rows_as_centres_cost_nothing(rng, objective):
 # ---------------------------------------------------------------- the free clustering
 
 
-@pytest.mark.parametrize("objective", [SphericalKMeans(), KMedians(), KMedoids()])
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=repr)
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_no_single_change_of_centres_lowers_the_cost(digits, objective, init):
     X = digits[:300]
