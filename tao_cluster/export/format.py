@@ -228,29 +228,6 @@ def bound_of(node, is_left=True):
     return Bound.from_test(term["feature"], term["weight"], node["threshold"], is_left)
 
 
-def edge_signs(node):
-    """Return the labels of the two edges below a test: comparison signs, or "yes" and "no".
-
-    Parameters
-    ----------
-    node : dict
-        Decision node of a report.
-
-    Returns
-    -------
-    left, right : str
-    """
-    if node["levels"] is not None:
-        return "yes", "no"
-    if len(node["terms"]) != 1:
-        return "\N{LESS-THAN OR EQUAL TO}", ">"
-    # The shown bound of a date is rounded, which can turn <= into <. No sign is shown.
-    if _steps(node["terms"][0]["name"]):
-        return "yes", "no"
-    left, right = (bound_of(node, is_left) for is_left in (True, False))
-    return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
-
-
 def _shown_bound(name, bound, precision, between, decimals):
     """Return the sign of a bound and its value as text; see :func:`.bound_text`."""
     if _steps(name):

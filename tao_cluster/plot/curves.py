@@ -36,10 +36,7 @@ from .style import font_size, ink
 _RING, _NEAR = 0.6, 0.7
 # Pictures of regions: grid points per axis, margin around the rows, and number of rows.
 _RESOLUTION, _MARGIN, _MOST_ROWS = 400, 0.05, 2000
-_HOW_TO_READ = (
-    "Dots are rows, in the colour of the nearest free centre. Crosses are centres. Regions have "
-    "the colours of their clusters."
-)
+_LEGEND = "Dots have the colour of their nearest free centre, and regions that of their cluster."
 _TINT = 0.55  # share of the colour of the cluster in the colour of its region; the rest is white
 # What the free clustering of an objective is, if it is the default one.
 _FREE = {
@@ -512,9 +509,9 @@ def plot_regions(model, X, *, axes=None, title=None, **options):
     with chart("ab", "a\nb", heights=(3.4, 6.0), **options) as (new, target):
         figure = new[0].figure
         if axes is None:
-            axes, figure.caption = new, _HOW_TO_READ
+            axes, figure.caption = new, f"{_LEGEND} Crosses are centres."
             if target.style == "screen":
-                lines = wrap(_HOW_TO_READ, font_size(), figure.get_figwidth() - 0.1)
+                lines = wrap(_LEGEND, font_size(), figure.get_figwidth() - 0.1)
                 figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=font_size())
         for ax, (name, cluster, region, centers) in zip(axes, pictures, strict=True):
             _draw_regions(ax, sides, cluster, region, len(centers))
