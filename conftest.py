@@ -19,7 +19,7 @@ def folder_of_page(request, monkeypatch):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the page whose code fits 40 trees as slow."""
+    """Mark the pages whose code fits many trees as slow."""
     for item in items:
-        if item.path.name == "stability.md":
+        if item.path.name in {"pictures.md", "stability.md"}:
             item.add_marker("slow")
