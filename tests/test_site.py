@@ -123,15 +123,13 @@ def test_links_lead_to_files(page):
         # The index of the gallery is made with the site.
         if target and "://" not in target and not target.endswith("gallery/index.rst"):
             assert repository or page != ROOT / "README.md", f"relative on PyPI: {link}"
-            # The site copies the notebooks into the folder of its pages.
-            folder = ROOT if page == DOCS / "notebooks.md" else page.parent
-            assert (folder / target).exists(), f"{page}: {link}"
+            assert (page.parent / target).exists(), f"{page}: {link}"
 
 
 def test_page_of_notebooks_lists_all_of_them():
     text = (DOCS / "notebooks.md").read_text(encoding="utf-8")
     names = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert set(re.findall(r"\(notebooks/(\w+\.ipynb)\)", text)) == names
+    assert set(re.findall(r"\(\.\./notebooks/(\w+\.ipynb)\)", text)) == names
 
 
 def test_files_beside_the_package_have_its_version():
