@@ -24,8 +24,8 @@ _MOST_LINES = 14  # of a rule
 _BREAKS = " _/"  # a name may be broken behind one of these characters
 _LEGEND = "Numbers are means, and in parentheses those of all rows."
 _CAPTION = "Bars are the differences of both in standard deviations (at most 3 are drawn)."
-# What is tried in this order: whether all words are shown, whether rules are, and the most lines of
-# a name. If none of them fits with two bars, there are fewer.
+# Forms in the order of trying: whether all words are shown, whether rules are, and the most lines
+# of a name. If none of them fits with two bars, there are fewer.
 _FORMS = ((True, True, 4), (True, False, 4), (False, True, 3), (False, False, 3), (False, False, 2))
 _LAST = ((False, False, 2, 1), (False, False, 1, 1), (False, False, 1, 0))
 

@@ -38,14 +38,14 @@ _RING, _NEAR = 0.6, 0.7
 _RESOLUTION, _MARGIN, _MOST_ROWS = 400, 0.05, 2000
 _LEGEND = "Dots have the colour of their nearest free centre, and regions that of their cluster."
 _TINT = 0.55  # share of the colour of the cluster in the colour of its region; the rest is white
-# What the free clustering of an objective is, if it is the default one.
+# Names of the default free clustering of each objective.
 _FREE = {
     "kmeans": "k-means",
     "spherical": "spherical k-means",
     "kmedians": "k-medians",
     "kmedoids": "k-medoids",
 }
-# What the stages of `history_` are called in pictures, and their colours.
+# Names and colours of the stages of `history_` in pictures.
 STAGES = {
     "start": ("initial trees", "#888888"),
     "direct fit": ("fit to the free clusters", "#888888"),
@@ -330,7 +330,7 @@ def plot_history(model, *, ax=None, title=None, **options):
     not better than those before it in its stage. Initial trees are not joined by a line, because
     each has a start of its own. A stage whose trees were measured on a sample of the rows, as with
     `max_rows`, is marked "(sample)". Vertical lines mark changes of lambda, whose values stand
-    above them where they have room. The horizontal axis is the penalty mu if the fit used only
+    above them where they have space. The horizontal axis is the penalty mu if the fit used only
     the penalty method; its first point is then the direct fit, at mu = 0. Otherwise the axis is
     the number of the tree, in the order of evaluation.
 
@@ -405,7 +405,7 @@ def plot_history(model, *, ax=None, title=None, **options):
 
 
 def _mark_lambdas(ax, lambdas):
-    """Draw a line at each change of lambda, and write above it the values that have room."""
+    """Draw a line at each change of lambda, and write above it the values that have space."""
     starts = [0, *(np.flatnonzero(np.diff(lambdas)) + 1)]
     if len(starts) == 1:
         return

@@ -71,7 +71,7 @@ def plot_nested(trees, *, levels=None, ax=None, title=None, image_shape=None, **
     ------
     ValueError
         If `image_shape` does not fit the rows, if a level is not from 1 to the number of clusters,
-        or if the texts do not fit the given size. The message has the size that suffices.
+        or if the text does not fit the given size. The message has the size that suffices.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class _Dendrogram:
         Raises
         ------
         ValueError
-            If the texts do not fit the size of the target.
+            If the text does not fit the size of the target.
         """
         k, target, scale = len(self.names), self.target, self.scale
         usual = np.clip(9.0 / k, *((0.8, 1.3) if self.image_shape is None else (0.62, 0.8)))
@@ -162,7 +162,7 @@ class _Dendrogram:
         return self.above + self.y[-1] + 0.6 + _LINE * tall + images
 
     def _lay_out(self, slot, n_columns):
-        """Place everything, for a width of a cluster; return whether the texts fit."""
+        """Place everything, for a width of a cluster; return whether the text fits."""
         self.slot, self.image, k = slot, None, len(self.names)
         columns = [[] for _ in range(k)]
         if self.image_shape is not None:

@@ -377,7 +377,7 @@ class Bars:
         names = [*tested, *(each.name for each in found)]
         lines = [line for name in names for line in name_lines(name, size, _NAME_WIDTH)]
         widest = max((text_width(line, size) for line in lines), default=0.0) + 0.92
-        # A single bar for each leaf tells little, and without differences there is none.
+        # A single bar for each leaf says little, and without differences there is none.
         limit = max((abs(each.deviation) for each in found), default=0.0)
         limit = limit if n_leaf_bars > 1 and limit > 1e-9 else 0.0
         numbers = [text_width(each.text, size) + _LEAF_BAR * (limit > 0) for each in found]
@@ -443,7 +443,7 @@ class Bars:
             lines = condition_lines(*split.written, box.width - _MARGINS, self.n_lines, size)
             comparison = split.written[1]
             for line, part in zip(lines, box.lines(len(lines), LINE), strict=True):
-                # Of the names of levels only a part may be written, of a value never.
+                # A part of the names of levels may be left out, but not of a value.
                 ends = () if "{" in comparison else (comparison, line)
                 kept = next((x for x in ends if line.endswith(x) and comparison.endswith(x)), "")
                 name = line.removesuffix(kept)
@@ -509,7 +509,7 @@ def _write_name(ax, box, name, max_width, color="0.15"):
 
 
 def _written_set(found, feature_names):
-    """Return the column of a LevelSet and the comparison with its levels, as two texts."""
+    """Return the column of a LevelSet and the comparison with its levels, as two strings."""
     column, names = printable(found.variable), [feature_names[j] for j in found.features]
     text = levels_text(found.variable, names, is_listed=found.is_listed)
     return column, text.removeprefix(f"{column} ")

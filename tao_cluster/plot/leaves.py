@@ -339,7 +339,7 @@ def _history(estimator, tree, image_shape):
         )
 
     def draw(ax, box):
-        left, below = 0.42, 0.36 + _LEGEND  # inches, room for the axis labels and the legend
+        left, below = 0.42, 0.36 + _LEGEND  # inches, for the axis labels and the legend
         place = (box.left + left, box.bottom + below, box.width - left, box.height - below)
         inset = ax.inset_axes(place, transform=ax.transData)
         plot_history(estimator, ax=inset, font_size=max(6.5, box.smallest) * box.scale)

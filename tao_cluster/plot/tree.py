@@ -370,7 +370,7 @@ class Picture(TreeView):
     target : Target
     sizes : Sizes
     root : int, number in the whole tree of the node that is drawn as the root
-    has_legend : bool, whether a sentence above the tree explains its colours
+    has_legend : bool, whether its colours are explained above it
     place : (width, height), shape of the place of the drawing
     """
 
@@ -524,7 +524,7 @@ class Picture(TreeView):
 
     @property
     def caption(self):
-        """What explains the signs of the picture: str, a few sentences."""
+        """What explains the signs of the picture: str."""
         return " ".join(map(_sentence, self._phrases))
 
     @cached_property
