@@ -339,7 +339,7 @@ def _path(tree, values, leaf):
 
 
 class Feature(NamedTuple):
-    """A quantity to compare between groups: a column of numbers, or the share of a level or of gaps.
+    """A quantity to compare between groups: a column of numbers, or a share of a level or of gaps.
 
     Parameters
     ----------
