@@ -15,3 +15,11 @@ def folder_of_page(request, monkeypatch):
         folder = request.getfixturevalue("tmp_path")
         shutil.copy(CUSTOMERS, folder)
         monkeypatch.chdir(folder)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the pages whose code fits many trees as slow."""
+    for item in items:
+        if item.path.name in {"pictures.md", "stability.md"}:
+            item.add_marker("slow")

@@ -256,21 +256,3 @@ def _scaled(X, scaling, dtype):
     if scaling == "0 to 1":
         return MinMaxScaler().fit_transform(X)
     return X * X.dtype.type(1 / float(scaling)) if scaling else X
-
-
-def load_text(name="newsgroups_a1"):
-    """Documents as tf-idf vectors of norm 1, those without words dropped (appendix A.1).
-
-    Returns
-    -------
-    X : CSR matrix of shape (n, number of words)
-    vocabulary : list of str
-
-    Raises
-    ------
-    FileNotFoundError
-        If the files NAME.npz and NAME.meta.npz are not in DATA_DIR.
-    """
-    with np.load(DATA_DIR / f"{name}.meta.npz", allow_pickle=True) as file:
-        vocabulary = [str(word) for word in file["vocabulary"]]
-    return _scaled(raw(name), "tf-idf of words", np.float64), vocabulary

@@ -13,8 +13,10 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 DOCS = Path(__file__).parent
-# Dots per inch.
-PAGES = {"start.md": 130, "guide/lambda.md": 80, "guide/nested.md": 110, "guide/segments.md": 100}
+# Dots per inch; None: thumbnails.
+PAGES = {"start.md": 130, "guide/lambda.md": 100, "guide/nested.md": 110, "guide/stability.md": 110}
+PAGES |= {"guide/pictures.md": None, "guide/segments.md": 100}
+THUMBNAIL = 260, 195  # largest width and height, pixels
 
 
 def main():
@@ -28,13 +30,15 @@ def main():
 def draw(page, dpi):
     """Run the code of a page and save its figures, in the order of their pictures."""
     text = page.read_text(encoding="utf-8")
-    paths = iter(re.findall(r"\]\(([./]*images/\w+\.png)\)", text))
+    paths = iter(re.findall(r"\]\(([./]*images/[\w/]+\.png)\)", text))
     names = {}
     for example in doctest.DocTestParser().get_examples(text):
         exec(compile(example.source, page.name, "single"), names)  # noqa: S102
         for number in plt.get_fignums():
             path = page.parent / next(paths)
-            plt.figure(number).savefig(path, dpi=dpi, bbox_inches="tight")
+            figure = plt.figure(number)
+            small = min(THUMBNAIL / figure.get_size_inches())
+            figure.savefig(path, dpi=dpi or small, bbox_inches="tight")
             plt.close(number)
             print(path.name, path.stat().st_size // 1000, "kB")
 

@@ -24,7 +24,7 @@ CHANCE = 0.05 / 7  # of each of the seven rules of `monitor`, so that 5 % is for
 # The least differences that matter: growth of the cost (percent), of the cost over the free
 # clustering, of badly fitted rows, of shares, of unknown levels (points); PSI; new rows (percent).
 LEAST = {"cost": 20, "gap": 10, "fit": 3, "share": 5, "unknown": 5, "psi": 0.1, "new": 3}
-_BADLY, _FITTED, _COLUMNS = 100, 5000, 50  # one row of so many is badly fitted; largest numbers
+_BADLY, _FITTED, _COLUMNS = 100, 5000, 50  # one row in _BADLY is badly fitted; largest numbers
 _DIVIDED = 2000  # rows of each month that random divisions divide
 _RATIO, _TIMES, _CELLS, _SMALL = 4.0, 4, 48, 20  # of shares, and of old rows; cells and their rows
 _TINY, _ROUNDING = np.finfo(np.float64).tiny, 1e-18

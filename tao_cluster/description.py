@@ -99,7 +99,7 @@ def describe(
     All columns of X are compared, also those that the tree does not test. Columns that a pipeline
     drops, names and identifiers are left out. A difference is that of the mean of the cluster from
     the mean of all rows, in standard deviations of all rows. Means leave out missing values, whose
-    shares are compared, too. Of categories, the shares of the levels are compared. Sentences and
+    shares are compared, too. Categories are compared by the shares of their levels. Sentences and
     facts mention differences of at least 0.2 standard deviations and three standard errors.
 
     Each cluster is matched with the free cluster with which it shares most rows (one to one).
@@ -487,7 +487,7 @@ class Description:
         return "\n\n".join(parts) + "\n"
 
     def to_html(self):
-        """Return the description as an HTML page that needs no other file; texts are escaped."""
+        """Return the description as an HTML page that needs no other file; strings are escaped."""
         head = f"<meta charset='utf-8'><title>{html.escape(self.heading)}</title>"
         return f"<!doctype html><html><head>{head}</head><body>{self._repr_html_()}</body></html>"
 

@@ -177,7 +177,7 @@ class TAOClustering(TreeClustering):
         come nearest to its table 2.
     n_jobs : int, default=None
         Number of threads; None is 1 (or the number of a joblib backend) and -1 is one per core.
-        The result is the same for any number. Threads pay for data of about 10 000 rows or more.
+        The result is the same for any number. Threads save time for about 10 000 rows or more.
         While a fit runs in threads, start other processes with "spawn": a forked process can hang.
     random_state : int, RandomState instance or None, default=None
         Seed of the free clustering, the initial trees and samples of rows. The same int gives the

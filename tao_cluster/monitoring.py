@@ -521,7 +521,7 @@ def _reasons(columns, new, costs, segments):
 
 
 def _verdict(reasons, segments, transitions, n_groups):
-    """Return the verdict in one sentence."""
+    """Return the verdict as a string."""
     if reasons:
         more = f"; and {len(reasons) - 2} more" * (len(reasons) > 2)
         return f"Refit: {'; '.join(reasons[:2])}{more}."

@@ -46,7 +46,7 @@ _TOTAL = re.compile(
 )
 _MOSTLY = 0.5  # share of numbers in a column of numbers
 _LONGEST_UNIT = 4  # characters
-_NO_INTEGER = r"[^0-9+\n-]|[0-9]{19}"  # in the texts of integers of 64 bits
+_NO_INTEGER = r"[^0-9+\n-]|[0-9]{19}"  # in the strings of integers of 64 bits
 _FEW_ROWS = 6  # fewer rows have no last row that sums them up
 
 

@@ -90,7 +90,7 @@ def table_pipeline(
     Parameters
     ----------
     df : DataFrame of shape (n, m)
-        Of pandas, polars or another library that narwhals supports.
+        From pandas, polars or another library that narwhals supports.
     n_clusters : int or "auto", default=8
         "auto" takes the suggestion of :func:`choose_n_clusters` for the rows of `df`, from 2 to 12
         clusters, or 1 if no number holds. The attribute `suggestion_` of the pipeline says why.
@@ -133,7 +133,7 @@ def table_pipeline(
     -------
     sklearn.pipeline.Pipeline, not fitted
         Its steps are a :class:`tao_cluster.columns.TableReader`, a ColumnTransformer of standard
-        steps of scikit-learn, and a TAOClustering. Plots, texts, rules, SQL and explanations of the
+        steps of scikit-learn, and a TAOClustering. Plots, text, rules, SQL and explanations of the
         fitted pipeline are in the names and units of the raw table.
 
     Raises

@@ -48,7 +48,7 @@ def one_thread():
 
 
 def check_interrupted():
-    """Raise the KeyboardInterrupt that :func:`one_thread` has postponed, if there is one.
+    """Raise the KeyboardInterrupt that :func:`one_thread` has postponed, if any.
 
     In a thread of :func:`map_in_threads`, it is raised if the caller of that function would raise
     it; in other threads the function has no effect. Loops call this function before each long step,

@@ -367,7 +367,7 @@ _LIKE_CODES = re.compile(
 
 
 def units_of(cells):
-    """Return the texts before and behind the numbers of strings: Series of pairs, or NaN.
+    """Return what stands before and behind the numbers of strings: Series of pairs, or NaN.
 
     It is NaN for strings that are no number with a unit.
     """
@@ -392,9 +392,9 @@ def _units(parts, cells):
 
 
 def _is_unit(prefix, suffix, cell):
-    """Return whether the texts around a number are a unit: "$", or "EUR" and a space, or "kg".
+    """Return whether the strings around a number are a unit: "$", or "EUR" and a space, or "kg".
 
-    Other texts make the cell a code or a name, such as A12, 3x, job 3 or Person 3.
+    Other strings make the cell a code or a name, such as A12, 3x, job 3 or Person 3.
     """
     if len(suffix) == 1 and suffix.isalpha() and suffix not in _LETTERS:
         return cell.strip()[-2].isspace()

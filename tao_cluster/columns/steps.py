@@ -233,7 +233,7 @@ class UnsupportedStepError(ValueError):
 
     Parameters
     ----------
-    reason : str, one sentence
+    reason : str
     remedy : str, one or more sentences
     """
 

@@ -302,7 +302,7 @@ class RawView(Facade):
         return part
 
     def _table(self, X, only=None):
-        """Return raw rows with the names of the fit, and read by the TableReader if there is one.
+        """Return raw rows with the names of the fit, and read by the TableReader, if any.
 
         A vectorizer turns strings into word columns.
         """

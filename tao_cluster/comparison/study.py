@@ -34,7 +34,7 @@ from ..table import passed_on, table_pipeline
 from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 
 # Rows and clusters of the small fits that compile all kernels before times are measured. There are
-# so many rows, evenly spaced, that no tree is perfect: a perfect tree would not run all kernels.
+# enough rows, evenly spaced, that no tree is perfect: a perfect tree would not run all kernels.
 _N_COMPILED, _K_COMPILED = 200, 5
 _LEAST_SPLITS = 2  # least number of splits that have a standard error
 # Settings of estimators that do not have the parameter `objective` or `standardize`.

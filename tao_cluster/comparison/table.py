@@ -413,7 +413,7 @@ def free_record(model, y, sample_weight, seconds):
 def _averaged(tables):
     """Return means over tables, and standard errors of the means in columns "..._se": DataFrame.
 
-    Of each measure, only the splits that have it count.
+    A measure counts only in the splits that have it.
     """
     numbers = pd.concat([table.drop(columns="method").astype(float) for table in tables])
     groups = numbers.groupby(level=0, sort=False)

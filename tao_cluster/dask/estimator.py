@@ -250,7 +250,7 @@ def _of_block(X, model, method, empty):
 
     `empty` is the result for blocks without rows, since estimators reject them.
     """
-    # Distances are a frame if `set_output` of the estimator or the configuration asks for one.
+    # Distances are a frame if `set_output` of the estimator or the configuration requires one.
     result = np.asarray(getattr(model, method)(X)) if X.shape[0] else empty
     if not isinstance(X, pd.DataFrame):
         return result

@@ -102,7 +102,7 @@ class Change:
         """Return a pandas DataFrame with one line per changed column.
 
         Its columns are row (always 0), column, before, after and cost. The values are numbers, the
-        levels of a category, or the texts of dates. As in the frames of :func:`explain`, the last
+        levels of a category, or dates as strings. As in the frames of :func:`explain`, the last
         three columns have the leaf that the row reaches, its cluster, and the name of the cluster.
         """
         end = self.leaf, self.cluster, self.name

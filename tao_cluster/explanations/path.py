@@ -421,7 +421,7 @@ class Explanations(Sequence):
         return f"Explanations of {len(self)} rows"
 
     def _repr_html_(self):
-        """Return an HTML table with one line per row, for the first rows; texts are escaped."""
+        """Return an HTML table with one line per row, for the first rows; strings are escaped."""
         lines = [
             (name, e.name, e.leaf, "\n".join(map(str, e.tests)))
             for name, e in zip(self.index[:_MOST_SHOWN], self, strict=False)
@@ -456,7 +456,7 @@ def _bar(start, size, low, width):
 
 
 def table_html(heads, lines, more=""):
-    """Return an HTML table; line breaks in texts are kept.
+    """Return an HTML table; line breaks in strings are kept.
 
     Parameters
     ----------

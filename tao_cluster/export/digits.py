@@ -1,6 +1,6 @@
 """Digits of the numbers of a test: as few as put every known row on its side.
 
-The texts of a test are its weights and its threshold, or the bound of one feature. They are chosen
+Strings of a test are its weights and its threshold, or the bound of one feature. They are chosen
 together: rounded weights move the sums of all rows, and the threshold follows.
 """
 
@@ -120,7 +120,7 @@ def threshold_text(node, precision):
 
 
 def sum_texts(tests, precision):
-    """Return the weights and thresholds of tests of one weighted sum as texts.
+    """Return the weights and thresholds of tests of one weighted sum as strings.
 
     Every row whose values are in the known ranges of the columns is on the same side of the shown
     test as of the test itself, also if the rows are evaluated with the shown numbers.

@@ -69,7 +69,7 @@ def tested_name(name):
 
 
 def _steps(name):
-    """Return the steps (day, hour, ...) to which dates of a feature are rounded in texts.
+    """Return the steps (day, hour, ...) to which dates of a feature are rounded in strings.
 
     They are in units of the feature, the longest first. The result is empty for other features.
     """
@@ -159,7 +159,7 @@ def bounds_text(nodes, sides, precision, max_terms=None):
 
 
 def compared(nodes, sides, precision, max_terms=None):
-    """Return the text of a feature or a weighted sum, and the signs and texts of its bounds: list.
+    """Return the text of a feature or a weighted sum, and signs and strings of its bounds: list.
 
     A lower bound is first. The parameters are those of :func:`bounds_text`.
     """
@@ -228,29 +228,6 @@ def bound_of(node, is_left=True):
     return Bound.from_test(term["feature"], term["weight"], node["threshold"], is_left)
 
 
-def edge_signs(node):
-    """Return the labels of the two edges below a test: comparison signs, or "yes" and "no".
-
-    Parameters
-    ----------
-    node : dict
-        Decision node of a report.
-
-    Returns
-    -------
-    left, right : str
-    """
-    if node["levels"] is not None:
-        return "yes", "no"
-    if len(node["terms"]) != 1:
-        return "\N{LESS-THAN OR EQUAL TO}", ">"
-    # The shown bound of a date is rounded, which can turn <= into <. No sign is shown.
-    if _steps(node["terms"][0]["name"]):
-        return "yes", "no"
-    left, right = (bound_of(node, is_left) for is_left in (True, False))
-    return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
-
-
 def _shown_bound(name, bound, precision, between, decimals):
     """Return the sign of a bound and its value as text; see :func:`.bound_text`."""
     if _steps(name):
@@ -262,7 +239,7 @@ def _shown_bound(name, bound, precision, between, decimals):
 def _rounded_date(name, bound, between, value=None):
     """Round a bound to a whole day or, if that is too far away, to a whole hour, minute or second.
 
-    If the bound is not a whole number of such units, its comparison also changes between strict and
+    If the bound is not a multiple of such units, its comparison also changes between strict and
     inclusive, for example from x <= bound to x < date. Both conditions select the same rows if no
     row lies between the bound and the date.
 
@@ -421,7 +398,7 @@ def decimals_of(total, threshold, largest, compare, precision):
 
 
 def comparable_texts(value, limit, sign, precision, shown=None):
-    """Return texts of a value and of a limit with enough digits to see how they compare.
+    """Return a value and a limit as strings with enough digits to see how they compare.
 
     Parameters
     ----------
@@ -467,7 +444,7 @@ def rounded(number, decimals):
 
 
 def summands(numbers, total, decimals):
-    """Return texts of numbers and of their total that add up exactly.
+    """Return numbers and their total as strings that add up exactly.
 
     Numbers are rounded down. The units that are then missing to the rounded total are added to the
     numbers with the largest remainders (the largest remainder method), so that each text is within

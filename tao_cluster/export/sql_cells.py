@@ -32,7 +32,7 @@ _LARGEST_POWER = 50
 
 # These databases compare a float32 column and a decimal literal as float64. Others use float32.
 _WIDENING = ("mysql", "postgres")
-# Decimal numbers of up to so many digits are different float64, or float32.
+# Decimal numbers of up to this many digits are different float64, or float32.
 _EXACT_DIGITS, _EXACT_DIGITS_OF_FLOAT32 = 15, 6
 
 _NOT_IN_SQL = re.compile("[\x00\ud800-\udfff]")

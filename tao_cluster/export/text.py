@@ -176,7 +176,7 @@ def rules_of(model, names, nodes, leaves, precision=3, max_terms=None):
 
 
 def premises_of(tree, levels, write, leaves=None, *, are_joined=True):
-    """Return the conditions of leaves as texts: dict of list of str, by leaf in increasing order.
+    """Return the conditions of leaves as strings: dict of list of str, by leaf in increasing order.
 
     Parameters
     ----------

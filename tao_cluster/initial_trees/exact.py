@@ -39,7 +39,7 @@ def voronoi_tree(centers, max_leaves=4096):
     Parameters
     ----------
     centers : array-like of shape (k, n_features)
-        The labels of the leaves are the row numbers. Of equal centres, the first one gets all x.
+        The labels of the leaves are the row numbers. The first one of equal centres gets all x.
         The order of the centres is kept, since it decides ties and the size of the tree. Sorted
         centres in one dimension give k leaves; other orders may need more.
     max_leaves : int, default=4096
@@ -108,7 +108,7 @@ def voronoi_tree(centers, max_leaves=4096):
 def bisector_tree(centers):
     """Build a small oblique tree with one leaf per centre from bisectors of two centres.
 
-    The test of a node is the bisector of two of its centres. Of all pairs it takes the one whose
+    The test of a node is the bisector of two of its centres. It takes the pair whose
     bisector has the largest distance from the nearest centre of the node (the lowest pair of ties).
     Each centre then goes to its side. The tree predicts the correct label for every centre; an x
     near a boundary may get a label other than that of its nearest centre.

@@ -339,7 +339,7 @@ def _path(tree, values, leaf):
 
 
 class Feature(NamedTuple):
-    """What is compared between groups: a column of numbers, or the share of a level or of gaps.
+    """A quantity to compare between groups: a column of numbers, or a share of a level or of gaps.
 
     Parameters
     ----------
@@ -603,7 +603,7 @@ class Means:
     def largest(self, deviations, n):
         """Return the positions of the largest deviations, at most one level per column: list."""
         found, seen = [], set()
-        # Of the two levels of a column, the one with the larger share.
+        # The one of the two levels of a column with the larger share.
         for j in np.lexsort((-deviations, -np.round(np.abs(deviations), 9))).tolist():
             feature = self.features[j]
             key = (feature.column, feature.is_level)

@@ -30,7 +30,7 @@ _LEAST_SHARE, _LEAST_SQUARE = 2.0**-12, 1e-20
 
 
 def is_divisible(estimator, rows):
-    """Return whether an estimator is k-means with several starts, and threads or a sample pay."""
+    """Return whether an estimator is k-means with several starts, and threads or samples help."""
     has_starts = (
         type(estimator) is KMeans
         and isinstance(estimator.n_init, int)

@@ -1,4 +1,4 @@
-"""What users choose: the direct form or the penalty method, oblique or axis-aligned splits."""
+"""The choices of users: the direct form or the penalty method, oblique or axis-aligned splits."""
 
 from dataclasses import dataclass
 from numbers import Integral, Real

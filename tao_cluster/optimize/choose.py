@@ -50,7 +50,7 @@ class Candidate(NamedTuple):
 def choose(candidates, goal):
     """Return the candidate that suits a goal best; the nearest one if none is within the limit.
 
-    Of several candidates of one size, only the last one counts. Candidates without last passes are
+    Only the last one of several candidates of one size counts. Candidates without last passes are
     returned only if no candidate had them.
 
     Parameters

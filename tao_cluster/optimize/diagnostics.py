@@ -131,7 +131,7 @@ def _lost_clusters(settings, n_clusters, n_lost, lambda_, cost, limits, has_leaf
 
 
 def _larger_search(settings):
-    """Return the start of a sentence that names parameters which make the search longer."""
+    """Return words of a message that name parameters which make the search longer."""
     algorithm = replace(settings.algorithm, n_init=2 * settings.n_init)
     remedy = f"more initial trees, algorithm={algorithm!r},"
     if settings.limits.most_depth is None:  # the initial tree has no depth to choose

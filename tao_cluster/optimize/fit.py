@@ -454,7 +454,7 @@ class Fit:
         return rough is not None and _is_hopeless(least - rough, least)
 
     def end_early(self):
-        """Choose the best tree so far after an interrupt; return whether there is one."""
+        """Choose the best tree so far after an interrupt; return whether it exists."""
         self.is_complete = False
         if self.chosen is None and not self.candidates:
             if self.search.history.last_kept is None:

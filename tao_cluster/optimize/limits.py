@@ -291,7 +291,7 @@ def within_share(problem, tree):
     sums = cluster_sums(costs, leaves, np.where(labels == noise, weight, 0.0), tree.n_nodes)
     sums = sums[left_out]
     losses = sums.min(axis=1) - objective.price * mass
-    # Either the leaves that save most per row stay, as far as there is room, or one leaf changes.
+    # Either the leaves that save most per row stay, as far as there is space, or one leaf changes.
     is_changed, room = np.ones(len(mass), bool), most
     for i in np.argsort(-losses / mass, kind="stable"):
         is_changed[i] = mass[i] > room

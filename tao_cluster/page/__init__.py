@@ -57,7 +57,7 @@ def to_html(
 
     - The first view shows the whole tree in text of at least 10 pixels, on a screen of 1280 x 720
       pixels as on a phone. If it does not fit downwards, it is drawn in columns or as an indented
-      list. Of a tree that is too large for these, the parts with most rows are open.
+      list. If a tree is too large for these, the parts with most rows are open.
     - Tests show their largest weights. Leaves show the mean of their rows, as pictures, words or
       values in the units of the columns. A panel lists everything about the selected node, and the
       sentence of :func:`tao_cluster.describe` about its cluster, with the rule at the end, unless
@@ -71,7 +71,7 @@ def to_html(
     - The page has a light and a dark style. The open nodes are printed on one sheet of A4 in
       landscape format, or in parts on several sheets if they would not be readable on one.
 
-    The page has a bounded size. Of the rows of X it stores the values of at most 1000 rows, in
+    The page has a bounded size. It stores the values of at most 1000 rows of X, in
     about 130 000 characters, and the first row of each leaf. The drawings of tests use a sample of
     at most 300 rows per test. All samples take about 240 000 characters; if there are very many
     tests, each has a sample of 20 rows.

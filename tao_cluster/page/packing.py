@@ -13,7 +13,6 @@ from ..export.format import (
     condition_parts,
     count_text,
     cut_text,
-    edge_signs,
     factor_name,
     typeset,
     value_text,
@@ -151,7 +150,6 @@ def _test(node, place):
     if node["levels"] is not None or len(terms) == 1:  # conditions of both sides
         left, right = (condition_parts(node, 3, is_left=side) for side in (True, False))
         written = {"left": " ".join(left), "right": " ".join(right), "lines": list(left)}
-        written["signs"] = edge_signs(node)
     return {
         "children": node["children"],
         "threshold": node["threshold"],

@@ -17,7 +17,7 @@ from .style import TEXT, default_font, drawable, ink
 SMALLEST = 5.4  # smallest font size in points; text that does not fit at this size is cut
 _BREAKS = r" _/.,;:\-"  # a name may be broken behind one of these characters
 _HINTING = 1.06  # drawn text is at most this many times as wide as its outline
-_OVERLAP = 0.25  # of a line of text, in which the boxes of two texts may overlap
+_OVERLAP = 0.25  # of a line of text, in which two boxes of text may overlap
 _LEAST_CUT = 9  # characters that remain at least of a line that is cut
 LINE = 0.135  # height of a line of text, inches
 FULL, BRIEF, BARE = 2, 1, 0  # what the nodes of a picture show; see `Sizes.details`
@@ -185,7 +185,7 @@ class Box:
         max_width : float, available width in inches, default the width of the box
         may_cut : bool, default=True
             Whether the middle of a long text may be replaced by "…". False for numbers, since a
-            part of a number is another number.
+            part of a number would be a different number.
         kept : str, default=""
             The end of the line, which is never cut, such as the comparison with a threshold.
         **style
@@ -219,7 +219,7 @@ def fit(text, size, max_width, may_cut=True, kept="", smallest=SMALLEST):
 
 def shortened(text, does_fit):
     """Return the longest form of a text without its middle that fits, at least two characters."""
-    # Bisection over the number of characters, because long texts are slow to measure.
+    # Bisection over the number of characters, because long strings are slow to measure.
     fits, too_long = 2, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
@@ -295,7 +295,7 @@ def is_cut(line):
 
 
 def is_readable(ax, least, frames, begins=""):
-    """Whether all texts of a picture have their size, are apart, and in the figure and their box.
+    """Whether all text of a picture has its size, is apart, and in the figure and their box.
 
     Parameters
     ----------

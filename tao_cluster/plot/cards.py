@@ -22,12 +22,10 @@ _LOOSE = 0.13  # most space that is added below a bar to fill the height of a ca
 _LONGEST, _LONGEST_NAME = 3.0, 150  # standard deviations, and characters
 _MOST_LINES = 14  # of a rule
 _BREAKS = " _/"  # a name may be broken behind one of these characters
-_NOTE = (
-    "Numbers: mean (mean of all rows). Bars: difference of both in standard deviations (at most 3 "
-    "are drawn)."
-)
-# What is tried in this order: whether all words are shown, whether rules are, and the most lines of
-# a name. If none of them fits with two bars, there are fewer.
+_LEGEND = "Numbers are means, and in parentheses those of all rows."
+_CAPTION = "Bars are the differences of both in standard deviations (at most 3 are drawn)."
+# Forms in the order of trying: whether all words are shown, whether rules are, and the most lines
+# of a name. If none of them fits with two bars, there are fewer.
 _FORMS = ((True, True, 4), (True, False, 4), (False, True, 3), (False, False, 3), (False, False, 2))
 _LAST = ((False, False, 2, 1), (False, False, 1, 1), (False, False, 1, 0))
 
@@ -170,7 +168,7 @@ class _Sheet:
         longest = _BOLD * max(text_width(line, 1.0) for line in f"{title} ".split("\n"))
         self.title_size = min(_TITLE, max(_SIZE, inside / longest))
         self.title = wrap(title, self.title_size, inside / _BOLD) if title else []
-        self.notes = wrap(_NOTE, _SIZE, inside) if target.style != "paper" else []
+        self.notes = wrap(_LEGEND, _SIZE, inside) if target.style != "paper" else []
         cards = [card for group in self.groups for card in group]
         self.head = _LINE * max(len(card.head) for card in cards) + 2 * _ABOVE
         rest = self.head + 2 * _ABOVE
@@ -188,7 +186,7 @@ class _Sheet:
         height = self.height if self.target.height is None else self.target.height / scale
         more = (height - self.height) / len(self.heights)
         ax = new_axes(self.width * scale, height * scale, 0.0, self.target)
-        ax.figure.caption = _NOTE
+        ax.figure.caption = f"{_LEGEND} {_CAPTION}"
         ax.set(xlim=(0, self.width), ylim=(0, height))
         ax.set_axis_off()
         page = Box(_GAP, height, self.width - 2 * _GAP, height, scale, _SIZE)

@@ -416,7 +416,7 @@ def note_above(ax, x, text, side="center"):
 
 
 def _make_room(ax, texts, ends):
-    """Extend the x axis for texts right of these points; return False if they need too much."""
+    """Extend the x axis for text right of these points; return False if it needs too much."""
     start, length = ax.bbox.x0, ax.bbox.width
     widths = [text.get_window_extent().width + 3.5 * _GAP * ax.figure.dpi / 72 for text in texts]
     places = [ax.transData.transform(end[0])[0] - start for end in ends]
@@ -431,7 +431,7 @@ def _make_room(ax, texts, ends):
 
 
 def place_texts(ax, texts, ends, spread=False):
-    """Move each text beside one of its points, where it covers neither lines nor other texts.
+    """Move each text beside one of its points, where it covers neither lines nor other text.
 
     Parameters
     ----------
@@ -440,11 +440,11 @@ def place_texts(ax, texts, ends, spread=False):
     ends : list of arrays of shape (n, 2)
         Points of each text, the best one first.
     spread : bool, default=False
-        Whether all texts are right of their points, and higher or lower if necessary.
+        Whether all of them are right of their points, and higher or lower if necessary.
 
     Returns
     -------
-    list of int, positions of the texts for which there is no place
+    list of int, positions of those for which there is no place
     """
     pixels = ax.figure.dpi / 72
     taken, frame, left = _taken(ax), ax.bbox.get_points(), []
@@ -467,7 +467,7 @@ def place_texts(ax, texts, ends, spread=False):
 
 
 def write_notes(ax, texts, ends, color="0.3"):
-    """Write texts beside their points as far as there is place; see :func:`place_texts`."""
+    """Write notes beside their points as far as there is place; see :func:`place_texts`."""
     notes = [write_text(ax, text, color) for text in texts]
     for i in place_texts(ax, notes, ends):
         notes[i].remove()

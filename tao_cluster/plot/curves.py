@@ -36,19 +36,16 @@ from .style import font_size, ink
 _RING, _NEAR = 0.6, 0.7
 # Pictures of regions: grid points per axis, margin around the rows, and number of rows.
 _RESOLUTION, _MARGIN, _MOST_ROWS = 400, 0.05, 2000
-_HOW_TO_READ = (
-    "Dots are rows, in the colour of the nearest free centre. Crosses are centres. Regions have "
-    "the colours of their clusters."
-)
+_LEGEND = "Dots have the colour of their nearest free centre, and regions that of their cluster."
 _TINT = 0.55  # share of the colour of the cluster in the colour of its region; the rest is white
-# What the free clustering of an objective is, if it is the default one.
+# Names of the default free clustering of each objective.
 _FREE = {
     "kmeans": "k-means",
     "spherical": "spherical k-means",
     "kmedians": "k-medians",
     "kmedoids": "k-medoids",
 }
-# What the stages of `history_` are called in pictures, and their colours.
+# Names and colours of the stages of `history_` in pictures.
 STAGES = {
     "start": ("initial trees", "#888888"),
     "direct fit": ("fit to the free clusters", "#888888"),
@@ -333,7 +330,7 @@ def plot_history(model, *, ax=None, title=None, **options):
     not better than those before it in its stage. Initial trees are not joined by a line, because
     each has a start of its own. A stage whose trees were measured on a sample of the rows, as with
     `max_rows`, is marked "(sample)". Vertical lines mark changes of lambda, whose values stand
-    above them where they have room. The horizontal axis is the penalty mu if the fit used only
+    above them where they have space. The horizontal axis is the penalty mu if the fit used only
     the penalty method; its first point is then the direct fit, at mu = 0. Otherwise the axis is
     the number of the tree, in the order of evaluation.
 
@@ -408,7 +405,7 @@ def plot_history(model, *, ax=None, title=None, **options):
 
 
 def _mark_lambdas(ax, lambdas):
-    """Draw a line at each change of lambda, and write above it the values that have room."""
+    """Draw a line at each change of lambda, and write above it the values that have space."""
     starts = [0, *(np.flatnonzero(np.diff(lambdas)) + 1)]
     if len(starts) == 1:
         return
@@ -512,9 +509,9 @@ def plot_regions(model, X, *, axes=None, title=None, **options):
     with chart("ab", "a\nb", heights=(3.4, 6.0), **options) as (new, target):
         figure = new[0].figure
         if axes is None:
-            axes, figure.caption = new, _HOW_TO_READ
+            axes, figure.caption = new, f"{_LEGEND} Crosses are centres."
             if target.style == "screen":
-                lines = wrap(_HOW_TO_READ, font_size(), figure.get_figwidth() - 0.1)
+                lines = wrap(_LEGEND, font_size(), figure.get_figwidth() - 0.1)
                 figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=font_size())
         for ax, (name, cluster, region, centers) in zip(axes, pictures, strict=True):
             _draw_regions(ax, sides, cluster, region, len(centers))

@@ -25,10 +25,8 @@ _MOST_TERMS = 6  # terms of a sum that are written below its axis
 _LEAST = 0.75  # smallest width and height of a panel, relative to its usual ones
 _KEY = 0.5  # inches, the colour of an entry of the legend and the gaps around it
 _HEAD = "The tests of the tree"
-_HOW_TO_READ = (
-    "Each panel shows the rows that reach one test, in the colours of their clusters. Rows on the "
-    "grey side go to the left child, the others to the right child."
-)
+_LEGEND = "Rows on the grey side of a test go left, the others right."
+_CAPTION = "Each panel shows the rows that reach one test, in the colours of their clusters."
 _GOLDEN = 0.6180339887  # multiples of it, modulo 1, spread evenly
 _JITTER = 0.3  # width over which the rows of a category are spread
 
@@ -183,8 +181,9 @@ def plot_tests(
         n_all = len(tests.tree.decision_nodes)
         known = _HEAD if len(chosen) == n_all else f"{len(chosen)} of the {n_all} tests of the tree"
         head = known if title is None else printable_lines(title)
-        figure.caption = " ".join([_HOW_TO_READ, *([f"In names, {note}."] if note else [])])
-        texts = [head, figure.caption] if target.style == "screen" else [title and head]
+        legend = _LEGEND + (f" In names, {note}." if note else "")
+        figure.caption = f"{legend} {_CAPTION}"
+        texts = [head, legend] if target.style == "screen" else [title and head]
         lines = [x for text in texts if text for x in wrap(text, font_size(), left - 0.1)]
         look = {"x": 0.01, "ha": "left", "fontsize": font_size(), "parse_math": False}
         figure.suptitle("\n".join(lines), **look)

@@ -23,10 +23,14 @@ _SIDE, _MARGIN, _LINE, _LEVEL, _COSTS = 0.95, 0.12, 0.13, 0.17, 2.6
 _SIZE, _GAP = 6.5, 0.1  # points; inches around boxes
 # In inches: least width of a cluster with columns, largest width of a test and of the picture.
 _LEAST_SLOT, _MOST_WIDTH, _WIDEST = 0.7, 1.6, 14.0
-_NOTE = "Lines: the number of clusters and the cost in percent; close levels are drawn apart."
-_COLUMNS = "Rows go left if the condition holds. Clusters show the mean (mean of all rows)."
+_LINES = "Lines show the number of clusters and the cost in percent; close ones are drawn apart."
+_COLUMNS = (
+    "Rows go left if the condition holds.",
+    "Clusters show means, and in parentheses those of all rows.",
+)
 _IMAGES = (
-    "A division shows the mean of its rows and its test: red pixels push right, blue ones left."
+    "Red pixels push an image right, blue pixels push it left.",
+    "A division shows the mean of its rows and its test.",
 )
 
 
@@ -67,7 +71,7 @@ def plot_nested(trees, *, levels=None, ax=None, title=None, image_shape=None, **
     ------
     ValueError
         If `image_shape` does not fit the rows, if a level is not from 1 to the number of clusters,
-        or if the texts do not fit the given size. The message has the size that suffices.
+        or if the text does not fit the given size. The message has the size that suffices.
 
     Examples
     --------
@@ -125,7 +129,7 @@ class _Dendrogram:
         Raises
         ------
         ValueError
-            If the texts do not fit the size of the target.
+            If the text does not fit the size of the target.
         """
         k, target, scale = len(self.names), self.target, self.scale
         usual = np.clip(9.0 / k, *((0.8, 1.3) if self.image_shape is None else (0.62, 0.8)))
@@ -137,10 +141,10 @@ class _Dendrogram:
             slot += 0.05
         # At least so wide that the notes have few lines.
         self.width = max(_SIDE + k * slot + _MARGIN, 3.4 * (target.width is None))
-        notes = [_NOTE, _IMAGES if self.image else _COLUMNS]
-        notes += [f"In names, {self.abbreviate.note}."] if self.abbreviate.note else []
+        notes = [*(_IMAGES if self.image else _COLUMNS), _LINES]
+        notes[0] += f" In names, {self.abbreviate.note}." if self.abbreviate.note else ""
         self.caption, room = " ".join(notes), self.width - 2 * _MARGIN
-        texts = [title, *(notes if target.style == "screen" else [])]
+        texts = [title, *notes[: target.style == "screen"]]
         self.lines = [line for text in texts if text for line in wrap(text, 8, room)]
         self.above = _LINE * 1.2 * len(self.lines) + 0.14 * bool(self.lines)
         height = self.height if target.height is None else target.height / scale
@@ -158,7 +162,7 @@ class _Dendrogram:
         return self.above + self.y[-1] + 0.6 + _LINE * tall + images
 
     def _lay_out(self, slot, n_columns):
-        """Place everything, for a width of a cluster; return whether the texts fit."""
+        """Place everything, for a width of a cluster; return whether the text fits."""
         self.slot, self.image, k = slot, None, len(self.names)
         columns = [[] for _ in range(k)]
         if self.image_shape is not None:

@@ -26,14 +26,14 @@ _SIZE, _WIDTH, _LEAST, _LINE, _AROUND, _TEXT = 8, 6.4, 2.8, 0.21, 0.62, 0.15
 _PALE = "0.87"
 _MINUS = "\N{MINUS SIGN}"
 _OF_SUMS = (
-    "Each bar is weight * value of a feature and begins where the bar above it ends. The grey bar "
-    "is their sum. The row goes left if the sum is at most the threshold (dashed line)."
+    "Each bar is weight * value of a feature and begins where the bar above it ends.",
+    "The grey bar is their sum. The row goes left if it is at most the threshold (dashed line).",
 )
-_OF_VALUES = "The point is the value of the row, and the dashed line is the threshold."
+_OF_VALUES = ("The point is the value of the row, and the dashed line is the threshold.",)
 _OF_IMAGES = (
-    "Grey: the image of the row. Red pixels add weight * value to the sum, blue pixels subtract "
-    "from it; the darker the colour, the larger is the product. The title of a test compares the "
-    "sum (grey bar) with the threshold (dashed line)."
+    "Red pixels add weight * value to the sum of a test, blue pixels subtract from it.",
+    "Grey is the image of the row. The darker a colour, the larger is the product. The title of a "
+    "test compares the sum (grey bar) with the threshold (dashed line).",
 )
 _NAMES = 0.33  # share of the width for the names beside bars; longer names get two lines
 _IMAGE = 1.35  # longer side of an image beside its sum
@@ -107,7 +107,7 @@ def plot_image_path(tests, title, row, image_shape, **options):
     with drawn_with(target.parameters):
         wide, heights = _wide(target), [_IMAGE + 0.25] * max(1, len(tests))
         ratios = {"width_ratios": [side, wide - side]}
-        figure, axes = _figure(target, heights, title, [_OF_IMAGES] * bool(tests), 2, **ratios)
+        figure, axes = _figure(target, heights, title, _OF_IMAGES if tests else [], 2, **ratios)
         for (left, right), test in zip(axes, tests, strict=False):
             _draw_products(left, test, image)
             _draw_signs(right, test, wide - side)
@@ -124,7 +124,7 @@ def _wide(target):
 
 
 def _figure(target, heights, title, notes, n_columns=1, **options):
-    """Return a figure and its axes, one line per test, with the title and the notes of a screen.
+    """Return a figure and its axes, one line per test, with a title and, on a screen, a note.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _figure(target, heights, title, notes, n_columns=1, **options):
     """
     wide, unit = _wide(target), font_size() / _SIZE
     head = name_lines(title, 1.4 * _SIZE, wide - 0.2, 4, " ")
-    lines = [line for note in notes for line in wrap(note, _SIZE, wide - 0.2)]
+    lines = [line for note in notes[:1] for line in wrap(note, _SIZE, wide - 0.2)]
     lines = lines if target.style == "screen" else []
     height = sum(heights) + 0.3 + _TEXT * (1.2 * len(head) - 1 + len(lines))
     if wide < _LEAST or (target.height is not None and target.height < 0.9 * height * unit):
@@ -192,8 +192,8 @@ def _draw_signs(ax, test, wide):
 def _how_to_read(tests, note):
     """Return what explains a decision path: what is drawn, and the note on short names."""
     are_sums = {test.bound is None for test in tests if test.fact is None}
-    texts = [_OF_SUMS] * (True in are_sums) + [_OF_VALUES] * (False in are_sums)
-    return texts + [f"In names, {note}."] * bool(note)
+    texts = _OF_SUMS * (True in are_sums) + _OF_VALUES * (False in are_sums)
+    return [f"{texts[0]} In names, {note}.", *texts[1:]] if note and texts else texts
 
 
 def _height(test, labels, wide):

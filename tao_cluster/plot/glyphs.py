@@ -33,7 +33,7 @@ _STRIP = 0.05  # height of the colour scale, inches
 PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
 _SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
 _N_LINES, _TEXT_SIZE = 2, 6.3  # of the text below a histogram: lines, size in points
-_CONDITION = "left where the condition holds, else right"
+CONDITION = "a row goes left (yes) if the condition holds, and right (no) otherwise"
 _CHOICES = (
     "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"
 )
@@ -52,7 +52,8 @@ class Glyph(Protocol):
     leaf_height : float
         Height of the boxes of leaves in inches.
     convention, leaf_convention : tuple of str
-        Phrases for the legend that explain how to read tests and leaves.
+        Phrases that explain how to read tests and leaves. The caption has all of them, and the
+        legend the first one.
     counted : str, optional
         What the line above a test calls a feature, such as "word".
     """
@@ -170,14 +171,12 @@ class Image:
     @property
     def convention(self):
         """Phrases for the legend that explain the colours."""
-        none = "no colour: weight 0, pale grey is the mean of the rows that reach the node"
-        signs = "the sign at a branch compares the sum of weight * pixel with the threshold"
-        if self.details == BARE:
-            signs = "left where the sum of weight * pixel is at most the threshold"
+        none = "pale grey is the mean of the rows that reach the node, where the weight is 0"
+        signs = "a row goes left if the sum of weight * pixel is at most the threshold"
         return (
-            "red pixels push right, blue pixels left",
+            "red pixels push an image right, blue pixels push it left",
             none if self.has_means else "white is weight 0",
-            signs,
+            signs if self.details == BARE else f"{CONDITION}; the sum is that of weight * pixel",
         )
 
     leaf_convention = ("leaves show the mean of their rows",)
@@ -272,9 +271,9 @@ class Words:
 
     counted = "word"
     convention = (
-        "red words push right, blue words left",
-        "larger words have larger effects: weight * standard deviation",
-        "left where the sum of weight * value meets the condition, else right",
+        "red words push a row right, blue words push it left",
+        "larger words have larger effects (weight * standard deviation)",
+        f"{CONDITION}; the sum is that of weight * value",
     )
     leaf_convention = ("leaves show the words of largest mean",)
 
@@ -378,7 +377,7 @@ class Bars:
         names = [*tested, *(each.name for each in found)]
         lines = [line for name in names for line in name_lines(name, size, _NAME_WIDTH)]
         widest = max((text_width(line, size) for line in lines), default=0.0) + 0.92
-        # A single bar for each leaf tells little, and without differences there is none.
+        # A single bar for each leaf says little, and without differences there is none.
         limit = max((abs(each.deviation) for each in found), default=0.0)
         limit = limit if n_leaf_bars > 1 and limit > 1e-9 else 0.0
         numbers = [text_width(each.text, size) + _LEAF_BAR * (limit > 0) for each in found]
@@ -408,16 +407,18 @@ class Bars:
     @property
     def convention(self):
         """Phrases for the legend that explain the bars and the condition of a test."""
-        bars = ("red bars push right, blue bars left: weight * standard deviation",)
+        bars = (
+            "red bars push a row right, blue bars push it left",
+            "bars show weight * standard deviation",
+        )
         if self.n_listed is not None:
-            bars = ("red weights push right, blue weights left; the largest effects are first",)
-        bars = bars if self.has_sums else ()
-        return (*bars, _CONDITION)
+            bars = ("red weights push a row right, blue weights push it left",)
+        return (*bars, CONDITION) if self.has_sums else (CONDITION,)
 
     @property
     def leaf_convention(self):
         """Phrases for the legend that explain the means and bars of leaves."""
-        means = "leaves show means, those of all rows in parentheses"
+        means = "leaves show means, and in parentheses those of all rows"
         bars = "bars of leaves are the differences in standard deviations"
         return (means, bars) if self.leaf_limit else (means,)
 
@@ -442,7 +443,7 @@ class Bars:
             lines = condition_lines(*split.written, box.width - _MARGINS, self.n_lines, size)
             comparison = split.written[1]
             for line, part in zip(lines, box.lines(len(lines), LINE), strict=True):
-                # Of the names of levels only a part may be written, of a value never.
+                # A part of the names of levels may be left out, but not of a value.
                 ends = () if "{" in comparison else (comparison, line)
                 kept = next((x for x in ends if line.endswith(x) and comparison.endswith(x)), "")
                 name = line.removesuffix(kept)
@@ -508,7 +509,7 @@ def _write_name(ax, box, name, max_width, color="0.15"):
 
 
 def _written_set(found, feature_names):
-    """Return the column of a LevelSet and the comparison with its levels, as two texts."""
+    """Return the column of a LevelSet and the comparison with its levels, as two strings."""
     column, names = printable(found.variable), [feature_names[j] for j in found.features]
     text = levels_text(found.variable, names, is_listed=found.is_listed)
     return column, text.removeprefix(f"{column} ")
@@ -542,8 +543,8 @@ class Projection:
     width: float = 1.5
 
     convention = (
-        "histograms of the tested values, by cluster",
-        "the line is the threshold; rows on the grey side go left, others right",
+        "rows on the grey side of the threshold go left, the others right",
+        "histograms show the tested values, by cluster",
     )
 
     @property

@@ -50,11 +50,12 @@ def leaf_parts(tree, rows, glyph, names, sizes):
     parts, is_bare = [], sizes.details == BARE
     if rows is not None and glyph.leaf_height > 0 and (not is_bare or isinstance(glyph, Image)):
         parts.append(LeafPart(glyph.leaf_height, partial(_draw_rows, glyph), glyph.leaf_convention))
-    if rows is not None and rows.classes is not None and not is_bare:
+    if rows is not None and rows.classes is not None and not is_bare and sizes.n_lines:
         present = max(np.count_nonzero(rows.class_shares(leaf)) for leaf in tree.leaves)
         n_shown = min(_MOST_CLASSES, present, sizes.n_lines)
         most = "" if n_shown == present else f"{n_shown} most frequent "
-        grey = (f"grey bars are shares of the {most}true classes",)
+        classes = "most frequent true class" if n_shown == 1 else f"{most}true classes"
+        grey = (f"grey bars are shares of the {classes}",)
         parts.append(LeafPart(n_shown * _LINE + 0.07, partial(_draw_classes, n_shown), grey))
     if tree.leaf_value is not None:
         parts.append(LeafPart(0.13, _draw_histogram, ("strips are shares of the clusters",)))
@@ -338,7 +339,7 @@ def _history(estimator, tree, image_shape):
         )
 
     def draw(ax, box):
-        left, below = 0.42, 0.36 + _LEGEND  # inches, room for the axis labels and the legend
+        left, below = 0.42, 0.36 + _LEGEND  # inches, for the axis labels and the legend
         place = (box.left + left, box.bottom + below, box.width - left, box.height - below)
         inset = ax.inset_axes(place, transform=ax.transData)
         plot_history(estimator, ax=inset, font_size=max(6.5, box.smallest) * box.scale)

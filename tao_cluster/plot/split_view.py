@@ -150,7 +150,7 @@ class SplitView(TreeView):
 
     @property
     def written(self):
-        """What a test of one feature or of levels compares, and the comparison, as two texts.
+        """What a test of one feature or of levels compares, and the comparison, as two strings.
 
         It is None for other tests. A long name is abbreviated.
         """
@@ -174,7 +174,7 @@ class SplitView(TreeView):
         size, max_width : float, points and inches
         max_terms : int, optional
             Number of terms that are written; the others are counted.
-        start, end : str, texts before and behind the sum
+        start, end : str, before and behind the sum
         """
         some = self.terms[:max_terms]
         more = len(self.terms) - len(some)

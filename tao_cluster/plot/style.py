@@ -20,11 +20,11 @@ from ..inspection.palette import contrast, readable, text_color
 
 _AXES: dict[str, object] = {"axes.spines.top": False, "axes.spines.right": False}
 _AXES |= {"axes.grid": True, "axes.axisbelow": True, "legend.frameon": False, "text.usetex": False}
-# Parameters of texts and lines beside axes, which are drawn on the figure.
+# Parameters of text and lines beside axes, which are drawn on the figure.
 _BESIDE = "text.color axes.labelcolor axes.titlecolor axes.edgecolor legend.labelcolor xtick.color "
 _BESIDE += "xtick.labelcolor ytick.color ytick.labelcolor"
 _LABELS = ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
-TEXT, LINE = 4.5, 3.0  # least contrasts of texts, and of lines and marks, as WCAG 2.2 sets them
+TEXT, LINE = 4.5, 3.0  # least contrasts of text, and of lines and marks, as WCAG 2.2 sets them
 
 _MOST_PIXELS = 60_000  # limit of width and height; matplotlib renders fewer than 2 ** 16 pixels
 

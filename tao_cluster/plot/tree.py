@@ -14,10 +14,10 @@ from matplotlib.path import Path
 from ..columns.names import MARK, Indicator, printable_lines
 from ..columns.table_reader import reads_once
 from ..columns.view import one_row
-from ..export.format import cut_word, edge_signs
+from ..export.format import cut_word
 from ..inspection.rows import decision_paths
 from .boxes import BARE, FORM_SIZE, FORMS, FULL, HIGH, Box, Sizes, is_readable, sizes_of, wrap
-from .glyphs import LeafView, choose_glyph
+from .glyphs import CONDITION, Image, LeafView, choose_glyph
 from .layout import DEEP, Layout, UpperTree
 from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
 from .split_view import TreeView
@@ -28,7 +28,7 @@ _ORIENTATIONS = ("auto", "vertical", "horizontal")
 _HEADER, _MARGIN = 0.17, 0.12
 _TITLE_LINE, _TITLE_SIZE = 0.155, 8  # title: height of a line in inches, size in points
 _LEAST_WIDTH = 5.2  # inches, so that a title fits
-_SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
+_SIGN = 0.12  # inches, height of the "yes" or "no" on an edge
 _MARKED = "0.0"  # the strongest ink, for a highlighted path; no cluster or side has this colour
 
 _OF_PARTS = " max_depth= and root= draw a part of the tree."
@@ -72,8 +72,8 @@ def plot_tree(
     - Features are selected and sized by their effect. The effect is |weight| times the standard
       deviation of the feature over the rows of the node: rows of X, or else of the fit. For a
       `Tree` without X it is |weight|. Numbers and the colours of pixels are the weights themselves.
-    - A sign on each edge states the side of the threshold. If X is given, the width of an edge is
-      the share of the rows that take it.
+    - Rows that meet the condition of a test follow the edge "yes" to the left. If X is given, the
+      width of an edge is the share of the rows that take it.
     - A leaf shows its cluster. If X is given, it also shows its number of rows and their mean.
     - A cluster has the same colour everywhere.
 
@@ -115,8 +115,7 @@ def plot_tree(
         Default: a new figure. The tree is laid out for the size of these axes if `style` or
         `font_size` is given. Otherwise it has its usual layout, and its text shrinks to fit.
     title : str, optional
-        Without a title, figures for the screen explain their signs above the tree; "" leaves this
-        out, too.
+        Figures for the screen have a legend of one sentence below it; "" leaves both out.
     max_depth : int, optional
         Depth below which the tree is not drawn; the root has depth 0. Each subtree at this depth
         becomes one box with its number of leaves and the shares of its clusters.
@@ -371,7 +370,7 @@ class Picture(TreeView):
     target : Target
     sizes : Sizes
     root : int, number in the whole tree of the node that is drawn as the root
-    has_legend : bool, whether lines above the tree explain its signs
+    has_legend : bool, whether its colours are explained above it
     place : (width, height), shape of the place of the drawing
     """
 
@@ -525,9 +524,8 @@ class Picture(TreeView):
 
     @property
     def caption(self):
-        """What explains the signs of the picture: str, a few sentences."""
-        text = "; ".join(self._phrases)
-        return f"{text[:1].upper()}{text[1:]}." if text else ""
+        """What explains the signs of the picture: str."""
+        return " ".join(map(_sentence, self._phrases))
 
     @cached_property
     def _phrases(self):
@@ -539,11 +537,11 @@ class Picture(TreeView):
         phrases += [phrase for part in self._parts for phrase in part.convention]
         has_cuts = any(cut_word(self.nodes[node]) for node in self.tree.decision_nodes)
         if has_cuts and self._has_header[0]:
-            phrases.append("gap, thin, crowd: the density of the rows at the cut")
+            phrases.append("gap, thin and crowd say how dense the rows are at the cut")
         if self.abbreviate.note:
             phrases.append(f"in names, {self.abbreviate.note}")
         if self.path:
-            phrases.append("strong line: the path of one row, with its sums")
+            phrases.append("the strong line is the path of one row, with its sums")
         return phrases
 
     @cached_property
@@ -554,7 +552,9 @@ class Picture(TreeView):
             width = max(_LEAST_WIDTH, width)
         else:
             width = self.target.width * FORM_SIZE / self.target.font_size
-        texts = [self.title, self.has_legend and "; ".join(self._phrases)]
+        first = [phrase for phrase in self._phrases if phrase != CONDITION] or self._phrases
+        shown = [*first[:1], *[f"in names, {self.abbreviate.note}"] * bool(self.abbreviate.note)]
+        texts = [self.title, self.has_legend and " ".join(map(_sentence, dict.fromkeys(shown)))]
         width -= 2 * self._margin
         return [line for text in texts if text for line in wrap(text, _TITLE_SIZE, width)]
 
@@ -614,7 +614,7 @@ class Picture(TreeView):
         return self.rows.counts[node] / (self.rows.counts[0] or 1)
 
     def _draw_edges(self, ax, node, scale):
-        """Draw the edges to both children, side by side at their start, with their signs."""
+        """Draw the edges to both children, side by side at their start, with yes and no."""
         children, middles = (self.tree.children_left[node], self.tree.children_right[node]), []
         for child, side in zip(children, (-1, 1), strict=True):
             most = min(8.0, 10 * self.glyph.width)
@@ -625,14 +625,20 @@ class Picture(TreeView):
             if child in self.path:
                 _draw_curve(ax, points, corners, 2.2 * scale, _MARKED, 1.5)
             middles.append(np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8)
-        if self.sizes.details == BARE and not _has_space(self._layout, middles):
+        no_condition = isinstance(self.glyph, Image)  # in the smallest form
+        if self.sizes.details == BARE and (no_condition or not _has_space(self._layout, middles)):
             return
-        for (x, y), sign in zip(middles, edge_signs(self.nodes[node]), strict=True):
+        for (x, y), sign in zip(middles, ("yes", "no"), strict=True):
             box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale, self.sizes.smallest)
             behind = {"facecolor": plt.rcParams["axes.facecolor"], "edgecolor": "none"}
             behind["boxstyle"] = "round,pad=0.05"
             size = 7.5 if self.sizes.details == FULL else FORM_SIZE
             box.write(ax, sign, size, color="0.15", may_cut=False, bbox=behind)
+
+
+def _sentence(phrase):
+    """Return a phrase as a sentence."""
+    return f"{phrase[:1].upper()}{phrase[1:]}."
 
 
 def _has_space(layout, middles):

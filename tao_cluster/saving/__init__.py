@@ -194,7 +194,7 @@ def load(path, objective=None):
 
 
 def _origin(data):
-    """Return a sentence for error messages if another version of the package wrote the file."""
+    """Return a hint for error messages if another version of the package wrote the file."""
     written_by = data.get("written_by")
     version = written_by.get("tao_cluster") if isinstance(written_by, dict) else None
     if version in (None, __version__):

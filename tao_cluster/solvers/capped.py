@@ -18,7 +18,7 @@ _SAMPLED_ROWS = 4000  # number of sampled rows of a node from which standard dev
 
 
 def bind(solver, X, max_features=None):
-    """Bind a node solver to X; with `max_features`, its tests have at most so many features.
+    """Bind a node solver to X; with `max_features`, no test has more features.
 
     Parameters
     ----------

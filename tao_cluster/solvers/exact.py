@@ -162,7 +162,7 @@ class Rows:
     features : int array, optional
         Features that may get a weight; None stands for all.
     max_features : int, optional
-        No feature is added to a test that has so many.
+        No feature is added to a test that has this number.
     """
 
     X: Any

@@ -34,15 +34,15 @@ def texts_of(ax):
     return [text.get_text() for text in ax.texts]
 
 
-def test_edges_show_the_sign_of_their_side(stairs):
+def test_edges_show_which_side_meets_the_condition(stairs):
     shown = texts_of(plot_tree(stairs, feature_names=["a", "b"]))
-    assert sorted(t for t in shown if t in "≤>≥<") == ["<", ">", ">", "≤", "≤", "≥"]
+    assert [t for t in shown if t in ("yes", "no")] == ["yes", "no"] * 3
     assert {"a ≤ 1", "a ≥ 2", "sum ≤ 3"} <= set(shown)
     tree = Tree.from_splits(
         [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [0.5, 0, 0], [-1, 0, 1], 1
     )
     shown = texts_of(plot_tree(tree, feature_names=[Indicator("plan", "gold")]))
-    assert {"plan is not gold", "yes", "no"} <= set(shown)
+    assert "plan is not gold" in shown
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_horizontal_trees_grow_to_the_right(stairs):
     )
     assert root < min(left, right)
     assert up > down  # the left child is the upper one
-    assert "push down" in ax.get_title()
+    assert "push a row down" in ax.get_title()
 
 
 def strong_edges(ax):

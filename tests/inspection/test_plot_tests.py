@@ -179,7 +179,7 @@ def test_grids_show_all_tests_or_some(tree, X):
     assert len(axes) == 3
     places = ["node 0 (root)", "node 1 (left child of node 0)", "node 2 (right child of node 0)"]
     assert axes[0].figure.get_suptitle().split("\n")[0] == "all"
-    assert plot_tests(tree, X)[0].figure.get_suptitle().startswith("The tests of the tree\nEach")
+    assert plot_tests(tree, X)[0].figure.get_suptitle().startswith("The tests of the tree\nRows")
     some = plot_tests(tree, X, nodes=tree.decision_nodes[:1])[0].figure.get_suptitle()
     assert some.startswith(f"1 of the {len(tree.decision_nodes)} tests of the tree\nEach")
     assert [ax.get_title(loc="left").split("\n")[0] for ax in axes] == places

@@ -20,7 +20,7 @@ from tao_cluster import TAOClustering, Tree, describe
 from tao_cluster.columns import Indicator
 from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
-from tao_cluster.export.format import condition_text, edge_signs
+from tao_cluster.export.format import condition_text
 from tao_cluster.page import to_html
 from tao_cluster.plot import plot_tree
 from tao_cluster.report import report
@@ -171,7 +171,6 @@ def test_one_set_is_shown_alike_everywhere():
         """  WHEN (NOT "region" IN ('north', 'west') OR "region" IS NULL) THEN 1""",
     ]
     (node, *_) = report(tree, feature_names=NAMES)["nodes"]
-    assert edge_signs(node) == ("yes", "no")
     assert node["levels"]["features"] == [1, 4]
     page = to_html(tree, X=X, feature_names=NAMES)
     assert f'"left":"{inside}","right":"{outside}","lines":["region","in {{north, west}}"]' in page

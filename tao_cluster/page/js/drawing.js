@@ -16,11 +16,11 @@ function edge(node, child, isOn) {
   const [a, b] = [place.boxes.get(node.id), place.boxes.get(child.id)];
   const top = a.y + a.height;
   const width = 1.2 + (form === DOWN ? 10 : 4) * (child.share ?? 0.15);
-  const sign = (node.test ? node.test.signs : ["≤", ">"])[child.side];
+  const sign = child.side === 0 ? "yes" : "no";
   const shift = child.side === 0 ? -1 : 1;
   const bend = (top + b.y) / 2;
-  const line = form === DOWN ? { d: `M${a.x},${top} C${a.x},${bend} ${b.x},${bend} ${b.x},${b.y}`, x: b.x + shift * (width / 2 + 9), y: b.y - 8 }
-    : smallEdge(a, b, width, child.side, widthOf(sign, 12, "600"));
+  const line = form === DOWN ? { d: `M${a.x},${top} C${a.x},${bend} ${b.x},${bend} ${b.x},${b.y}`, x: b.x + shift * (width / 2 + 16), y: b.y - 8 }
+    : smallEdge(a, b, width, child.side, widthOf(sign, 11, "600"));
   return [
     svg("path", { class: isOn ? "edge on" : "edge", "stroke-width": width, d: line.d }),
     textAt(line.x, line.y, sign, isOn ? "sign on" : "sign"),

@@ -8,7 +8,7 @@ const LARGEST = { across: 240, list: 400 }; // width
 const APART = { across: 8, list: 4 }; // between nodes below each other
 const WIDER = 24; // by how much leaves in columns are wider than tests
 const BESIDE = 28; // between columns, for edges and their signs
-const INDENT = 24; // of a level in a list
+const INDENT = 30; // of a level in a list
 const ROW = 15; // height of a line of text in a small node
 let form = DOWN;
 
