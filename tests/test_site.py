@@ -127,15 +127,6 @@ def test_conda_recipe_has_the_dependencies():
     assert {name.replace(" ", "") for name in listed} == ours | {"python>=3.11"}
 
 
-def test_numbers_of_the_paper_stand_on_the_page_that_it_names():
-    text = (ROOT / "paper.md").read_text(encoding="utf-8")
-    claims = re.findall(r"\n\n((?:.+\n)+)<!-- numbers: (\S+) -->", text)
-    assert claims
-    for claim, page in claims:
-        shown = (ROOT / page).read_text(encoding="utf-8")
-        assert [x for x in re.findall(r"\d+\.\d+", claim) if x not in shown] == [], page
-
-
 def test_files_that_are_named_exist():
     scripts = (".github/workflows/ci.yml", "tests/coverage.sh", "docs/guide/reliability.md")
     for text in [(ROOT / path).read_text(encoding="utf-8") for path in scripts]:
