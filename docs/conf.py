@@ -23,9 +23,10 @@ ELSEWHERE = {
     "join/contributing": ("CONTRIBUTING.md", "../"),
     "changelog": ("CHANGELOG.md", ""),
 }
-# Links to folders that GitHub shows, and to the pages that the site makes of them.
+# Links to what GitHub shows, and what the site makes of them.
 ON_THE_SITE = {
-    r"\]\(\.\./notebooks/": "](notebooks/",
+    r"\]\(((?:\.\./)*)\.\./notebooks/": r"](\1notebooks/",
+    r"\[([^\]]+)\]\((?:\.\./)*(SUPPORT|benchmarks/README)\.md[^)]*\)": r"\1 (`\2.md`)",
     r"(\]\([./]*)examples\)": r"\1gallery/index.rst)",
     r"<!-- toctree\n(.*?)-->": r"```{toctree}\n\1```",
 }

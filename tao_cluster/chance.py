@@ -132,7 +132,7 @@ def growth_of_costs(points, y, n_old, k, n_leaves):
     sizes, costs, gaps, bad = zip(*found, strict=True)
     sizes = 100 * np.mean(sizes, axis=0)
     (cost, gap, fit), reasons = np.diff(sizes)[:, 0], []
-    least, text = LEAST["share"], "{:.1f} % more rows have another label"
+    least, text = LEAST["share"], "rows with another label grew by {:.1f} points"
     if y is None:
         cost = min(100 * cost / max(sizes[0, 0], _TINY), 1e5)
         least, text = LEAST["cost"], "the cost per row grew by {:.0f} %"
@@ -142,7 +142,7 @@ def growth_of_costs(points, y, n_old, k, n_leaves):
     if gap >= LEAST["gap"] and all(_chance_of_growth(*each, rng) < CHANCE for each in gaps):
         reasons.append(f"the cost over the free clustering grew by {gap:.0f} points")
     if fit >= LEAST["fit"] and max(bad) < CHANCE:
-        reasons.append(f"{fit:.1f} % more rows are badly fitted")
+        reasons.append(f"badly fitted rows grew by {fit:.1f} points")
     return reasons
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..columns.names import MARK, Indicator, brief, printable
-from ..export.format import percent_text
 from ..inspection.palette import cluster_color
 from .boxes import Box, text_width, wrap
 from .style import drawn_with, ink, make_drawable, new_axes
@@ -82,7 +81,7 @@ class _Card(NamedTuple):
     @classmethod
     def from_segment(cls, segment, width, has_rules, n_lines, n_bars):
         """Arrange a segment in a width; its rule, and columns, whose names lose words if long."""
-        sizes = [segment.size, percent_text(segment.share)]
+        sizes = [segment.size, f"{100 * segment.share:.1f} %"]
         size = next((x for x in sizes if text_width(x, _SIZE) <= 0.45 * width), sizes[-1])
         head = _lines("", segment.name, _SIZE * _BOLD, width, size, min(n_lines, 2))
         rows, bars = [], segment.bars[:n_bars]
