@@ -200,7 +200,7 @@ def test_more_rows_with_another_label_are_a_reason():
     assert monitor(model, X[:300], X[300:600], y=(y[:300], y[300:600])).reasons == []
     found = monitor(model, X[:300], X[600:], y=(y[:300], worse))
     assert [r.split(" by ")[0] for r in found.reasons] == ["rows with another label grew"]
-    assert float(found.reasons[0].split(" ")[-2]) == pytest.approx(found.costs["now"].iloc[0], abs=2)
+    assert float(found.reasons[0].split()[-2]) == pytest.approx(found.costs["now"].iloc[0], abs=2)
 
 
 def test_order_and_form_of_the_rows_do_not_matter(fitted):
