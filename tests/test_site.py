@@ -136,6 +136,12 @@ def test_files_that_are_named_exist():
         assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def test_tests_that_are_named_exist():
+    page = (DOCS / "guide" / "reliability.md").read_text(encoding="utf-8")
+    tests = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/**/test_*.py"))
+    assert set(re.findall(r"`(test_\w+)`", page)) <= set(re.findall(r"def (test_\w+)", tests))
+
+
 def _expanded(match):
     """What the shell makes of one list in braces."""
     return " ".join(match[1] + name + match[3] for name in match[2].split(","))
