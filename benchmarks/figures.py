@@ -13,7 +13,6 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import scikit_posthocs
 from matplotlib.ticker import MaxNLocator
 
 from benchmarks.evidence.pages import costs
@@ -177,6 +176,8 @@ def excesses(frame):
 
 def ranks(frame):
     """Mean ranks of all trees on new rows, with a bar over those that do not differ (Nemenyi)."""
+    import scikit_posthocs  # an extra, which reading the results does not need
+
     found = costs.ranks(Comparison(frame).mean())
     p_values = scikit_posthocs.posthoc_nemenyi_friedman(found.to_numpy())
     p_values.index = p_values.columns = found.columns
