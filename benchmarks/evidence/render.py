@@ -31,7 +31,7 @@ _OTHERS = (laber.NAME_21, laber.NAME_23, laber.NAME_23_SEARCH, "exkmc-fig3")
 # Name of a page and of its template: the tables that it needs, and a function of their rows that
 # returns what the template inserts.
 PAGES = {
-    "index": ((*_COMPARED, *_PAPER, "ablations"), overview.numbers),
+    "index": (_COMPARED[:1], overview.numbers),
     "fresh-data": (_COMPARED[:1], comparison.fresh),
     "known-data": (_COMPARED[1:], comparison.known_data),
     "tao-paper": (_PAPER, tao_paper.numbers),
@@ -63,8 +63,10 @@ def render(folder):
     ----------
     folder : path
     """
-    for name in FIGURES:
-        draw(name, folder, folder, "svg")
+    measured = Provenance(folder).read()
+    for name, (_, *tables) in FIGURES.items():
+        if set(tables) <= set(measured):
+            draw(name, folder, folder, "svg")
     write_costs(folder)
     for name, page in pages(folder).items():
         Path(folder, name).write_text(page, encoding="utf-8")
@@ -81,18 +83,17 @@ def write_costs(folder):
 
 def pages(folder):
     """Return the text of each page whose tables are in a folder: dict of file name to str."""
-    frames, templates = _frames(folder), environment()
+    frames, templates, origins = _frames(folder), environment(), Provenance(folder).read()
     stale = [name for name, frame in frames.items() if set(frame["stamp"]) != {stamp()}]
     if stale:
         raise StaleResultsError(f"measure again, because fits have changed: {', '.join(stale)}")
-    found, origins = {}, Provenance(folder).read()
+    hours = sum(each["cpu_seconds"] for each in origins.values()) / 3600
+    found = {}
     for page, (tables, numbers) in PAGES.items():
         if set(tables) <= set(frames):
-            own = {name: frames[name] for name in tables}
-            sources = [_source(name, each, origins.get(name, {})) for name, each in own.items()]
+            sources = [_source(name, frames[name], origins.get(name, {})) for name in tables]
+            values = {"sources": sources, "hours": hours} | numbers(frames)
             template = templates.get_template(f"{page}.md.jinja")
-            hours = sum(each["cpu_seconds"] for each in origins.values()) / 3600
-            values = {"sources": sources, "hours": hours} | numbers(own)
             found[f"{page}.md"] = filled(template.render(values))
     return found
 
@@ -113,8 +114,9 @@ def filled(page):
 
 
 def _frames(folder):
-    frames = {name: Results(Path(folder, f"{name}.csv")).frame() for name in TABLES}
-    return {name: frame for name, frame in frames.items() if len(frame)}
+    """Return the rows of the tables whose origin is known."""
+    measured = Provenance(folder).read()
+    return {name: Results(Path(folder, f"{name}.csv")).frame() for name in measured}
 
 
 def environment():

@@ -82,7 +82,8 @@ class Results:
         if not self.path.is_file():
             return pd.DataFrame(columns=list(COLUMNS))
         words = dict.fromkeys(("table", "data", "method", "setting"), str)
-        return pd.read_csv(self.path, dtype=words, keep_default_na=False, na_values=[""])
+        found = pd.read_csv(self.path, dtype=words, keep_default_na=False, na_values=[""])
+        return found.reindex(columns=list(COLUMNS))
 
     def finished(self):
         """Keys of the runs that are there; rows of other fits than those of today are removed."""
