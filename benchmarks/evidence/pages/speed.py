@@ -13,7 +13,6 @@ def numbers(frames):
         "fits": frame[frame["setting"] == BESIDE],
         "grown": _growths(growth),
         "first": first.iloc[0],
-        "machines": list(frame["machine"].unique()),
     }
 
 
