@@ -184,7 +184,13 @@ def ranks(frame):
     figure, ax = plt.subplots(figsize=(WIDE, 4), layout="constrained")
     colors = {method: style_of(method)["color"] for method in found}
     scikit_posthocs.critical_difference_diagram(
-        found.mean(), p_values, ax=ax, color_palette=colors, label_props={"size": 7}
+        found.mean(),
+        p_values,
+        ax=ax,
+        color_palette=colors,
+        label_props={"size": 7},
+        label_fmt_left="{label} ({rank:.1f})",
+        label_fmt_right="({rank:.1f}) {label}",
     )
     return figure
 

@@ -164,7 +164,7 @@ def test_pages_follow_from_the_csv_files(tmp_path):
     write_fresh_data(tmp_path, oblique_cost=2)
     found = pages(tmp_path)
     assert list(found) == ["index.md", "fresh-data.md"]
-    assert "than every other tree on 12 of 12 tables" in found["fresh-data.md"]
+    assert "all other methods on 12 of 12\ntables" in found["fresh-data.md"]
     assert (
         "| 100 parameters | 2.00 | 2.06 [2.03, 2.09] | 12/0/0 | 5 of 5 |" in found["fresh-data.md"]
     )

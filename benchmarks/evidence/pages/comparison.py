@@ -113,13 +113,17 @@ class Comparison:
         return holm(pd.Series(found))
 
     def verdict(self, name, limit=MAIN):
-        """Return the other trees that are significantly worse and better on new rows, and all."""
+        """Return the other trees that are significantly worse and better on new rows.
+
+        The dict also has those without a significant difference (`open`) and all (`others`).
+        """
         own = self.tests[name][limit].drop(MULTINOMIAL, errors="ignore")
         factors = self.factors(name, limit)
         differ = own.index[own < SIGNIFICANT]
         worse, better = ([other for other in differ if sign * (factors[other] - 1) > 0]
                          for sign in (1, -1))  # fmt: skip
-        return {"others": list(own.index), "worse": worse, "better": better}
+        open_ = [other for other in own.index if other not in differ]
+        return {"others": list(own.index), "worse": worse, "better": better, "open": open_}
 
     def factors(self, name, limit=MAIN, offset=1.0):
         """Return the median cost of each method relative to a TAO method."""

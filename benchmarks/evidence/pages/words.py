@@ -43,7 +43,7 @@ def number(value, digits=2):
     """Return a number, or a dash if there is none."""
     if value is None or (isinstance(value, float) and not np.isfinite(value)):
         return "-"
-    return f"{value:.{digits}f}"
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # without a minus before zero
 
 
 def ratio(value):
