@@ -79,7 +79,8 @@ def table_pipeline(
                                  about; see `doubts`.
     durations                    Days.
     names and identifiers        Left out: strings or integers that are different in most rows, and
-                                 integers in a column whose name ends in id, code, zip, phone or nr.
+                                 integers (or more than `max_levels` strings) in a column with the
+                                 last word id, code, zip, phone or nr.
     empty and constant columns   Left out.
     ============================ ===================================================================
 

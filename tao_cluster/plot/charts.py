@@ -109,7 +109,7 @@ def plot_stability(table, features, title=None, **options):
         _name_bars(agreement, table["kind"].map(kinds).unique())
         cost.set(xlabel="number of parameters", ylabel="cost above the free clustering, %")
         usage.plot(shown["rows"], np.arange(len(shown)), "|", color=ink("0.1"), ms=10, label="rows")
-        usage.set_xlabel("share that tests the feature")
+        usage.set_xlabel("share that tests the column")
         _name_bars(usage, shown.index)
         usage.update_datalim([(0, 0), (1, 0)])
         write_head(cost.figure, title)
