@@ -102,7 +102,7 @@ def filled(page):
     """Return a page whose paragraphs and list items have lines of up to 128 characters."""
     blocks = re.split(r"\n{2,}", page.strip())
     for i, block in enumerate(blocks):
-        if block[0] not in "|#!" and "```" not in block:
+        if block[0] not in "|#!<" and "```" not in block:
             items = [" ".join(item.split()) for item in re.split(r"\n(?=- )", block)]
             indents = ["  " if item.startswith("- ") else "" for item in items]
             lines = [
