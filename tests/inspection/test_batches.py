@@ -120,7 +120,7 @@ def test_bars_of_a_path_add_up(tree):
     assert labels[1:] == [f"{minus}3*b = {minus}6", "sum"]
     note = of_sum.figure.get_supxlabel()
     assert "begins where the bar above it ends" in note
-    assert "The point is the value of the row" in note
+    assert "The point is the value of the row" in of_sum.figure.caption
     assert of_sum.figure.get_suptitle() == f"Why this row is in {why.name} (leaf {why.leaf})"
     assert why.plot("mine").get_suptitle() == "mine"
     assert len(explain(Tree.single_leaf(0, 2), [0.0, 1.0]).plot().axes) == 1

@@ -199,7 +199,7 @@ def test_leaves_show_true_classes(rows):
     assert shown.count("100 %") == 3
     share = 100 * np.mean(tree.apply(rows) == 1)
     assert f"{share:.1f} %" in shown
-    assert "grey bars are shares of the true classes" in ax.get_title().replace("\n", " ")
+    assert "Grey bars are shares of the most frequent true class" in ax.caption
     assert {"a", "b"} <= set(texts_of(plot_tree(tree, rows, y=y)))
 
 

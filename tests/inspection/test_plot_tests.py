@@ -181,7 +181,7 @@ def test_grids_show_all_tests_or_some(tree, X):
     assert axes[0].figure.get_suptitle().split("\n")[0] == "all"
     assert plot_tests(tree, X)[0].figure.get_suptitle().startswith("The tests of the tree\nRows")
     some = plot_tests(tree, X, nodes=tree.decision_nodes[:1])[0].figure.get_suptitle()
-    assert some.startswith(f"1 of the {len(tree.decision_nodes)} tests of the tree\nEach")
+    assert some.startswith(f"1 of the {len(tree.decision_nodes)} tests of the tree\n")
     assert [ax.get_title(loc="left").split("\n")[0] for ax in axes] == places
     assert len(plot_tests(tree, X, nodes=[2])) == 1
 
