@@ -8,13 +8,11 @@ k-means clustering, after a small fit that compiles its kernels. The peak is tha
 during the fit, less its memory before the fit (Linux).
 """
 
-import ctypes
-
 from threadpoolctl import threadpool_limits
 
 from benchmarks.evidence.pages.words import markdown
 from benchmarks.evidence.tables.speed import SIZE, methods
-from benchmarks.shared import parser, peak, reset_peak
+from benchmarks.shared import parser, peak, start_memory
 
 
 def main():
@@ -39,9 +37,7 @@ def main():
 
 def grown(function):
     """Return the bytes by which the process grows at most during a call."""
-    ctypes.CDLL(None).malloc_trim(0)  # otherwise memory that is free already is used first
-    reset_peak()
-    before = peak()
+    before = start_memory()
     function()
     return peak() - before
 

@@ -11,7 +11,6 @@ their memory before the rows are made, divided by the number of rows. "Cost" is 
 k-means without a tree. The last column compares the sum of squares with that of the fit in memory.
 """
 
-import ctypes
 import os
 import time
 
@@ -22,7 +21,7 @@ from distributed import Client, LocalCluster
 from threadpoolctl import threadpool_limits
 
 from benchmarks.evidence.pages.words import markdown
-from benchmarks.shared import parser, peak, reset_peak
+from benchmarks.shared import parser, peak, start_memory
 from tao_cluster import TAOClustering
 from tao_cluster.dask import DaskTreeClustering
 
@@ -63,13 +62,6 @@ def by_dask(sizes, estimator, n_workers):
         model.fit(da.concatenate(parts))
         seconds = time.perf_counter() - start
         return model.to_local(), seconds, peak() + sum(client.run(peak).values()) - before
-
-
-def start_memory():
-    """Return the memory of the process; its peak starts anew."""
-    ctypes.CDLL(None).malloc_trim(0)  # otherwise memory that is free already is used first
-    reset_peak()
-    return peak()
 
 
 def main():

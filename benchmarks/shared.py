@@ -1,6 +1,7 @@
 """What several measurements share: arguments, halves of the rows, free clusterings, memory."""
 
 import argparse
+import ctypes
 import re
 from pathlib import Path
 
@@ -27,9 +28,11 @@ def free_clustering(X, k, seed=0, n_init=10):
     return KMeans(k, n_init=n_init, random_state=seed).fit(X)
 
 
-def reset_peak():
-    """Let the peak of the process's memory start anew (Linux)."""
+def start_memory():
+    """Return the memory of the process, bytes; its peak starts anew (Linux)."""
+    ctypes.CDLL(None).malloc_trim(0)  # otherwise memory that is free already is used first
     Path("/proc/self/clear_refs").write_text("5")
+    return peak()
 
 
 def peak():

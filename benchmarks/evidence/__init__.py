@@ -1,1 +1,1 @@
-"""The evidence: tables of papers and of the field, measured, kept in .csv files, rendered."""
+"""The evidence: tables of papers and of all methods, measured, kept in .csv files, rendered."""

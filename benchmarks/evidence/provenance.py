@@ -58,8 +58,9 @@ class Provenance:
         here = provenance()
         if before.get("stamp") == here["stamp"]:
             seconds += before["cpu_seconds"]
-        for each in found.values():  # other commits with the same fits are not named
-            here["commit"] = each["commit"] if each["stamp"] == here["stamp"] else here["commit"]
+        # All tables name the first commit with these fits.
+        same = [each["commit"] for each in found.values() if each["stamp"] == here["stamp"]]
+        here["commit"] = same[0] if same else here["commit"]
         found[table] = here | {"cpu_seconds": round(seconds)}
         text = json.dumps(dict(sorted(found.items())), indent=1)
         self.path.write_text(text + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The results in README.md and paper.md, from the csv files (python -m benchmarks render)."""
+"""The results in README.md, paper.md and docs/index.md (python -m benchmarks render)."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,11 @@ from benchmarks.evidence.tables import final
 
 ROOT = Path(__file__).parents[2]
 # File: the template of what stands between its two marks.
-FILES = {"README.md": "readme.jinja", "paper.md": "paper.jinja", "docs/index.md": "start.jinja"}
+FILES = {
+    "README.md": "readme.jinja",
+    "paper.md": "paper.jinja",
+    "docs/index.md": "first_page.jinja",
+}
 _MARKS = "<!-- results: python -m benchmarks render -->", "<!-- end of results -->"
 
 

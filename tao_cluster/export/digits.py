@@ -1,7 +1,7 @@
 """Digits of the numbers of a test: as few as put every known row on its side.
 
-Strings of a test are its weights and its threshold, or the bound of one feature. They are chosen
-together: rounded weights move the sums of all rows, and the threshold follows.
+A test is written with its weights and its threshold, or with the bound of one feature. The digits
+of these are chosen together: rounded weights move the sums of all rows, and the threshold follows.
 """
 
 import heapq

@@ -11,9 +11,9 @@ from benchmarks.evidence.pages.costs import (
     LIMITS,
     MAIN,
     MULTINOMIAL,
-    NO_RIVALS,
     OFFSET,
     OFFSETS,
+    OWN,
     SIGNIFICANT,
     against_best,
     by_split,
@@ -92,10 +92,6 @@ class Comparison:
         table = self.table(limit)
         return int(np.isinf(table[method]).sum()) if method in table else 0
 
-    def n_cells(self, limit=MAIN):
-        """Return how many splits of data sets there are within a limit."""
-        return len(self.table(limit))
-
     def candidates(self, method):
         """Return how many trees a method has per split, as text: "6", or "2 to 6"."""
         sizes = self.frame[self.frame["method"] == method].groupby(["data", "seed"]).size()
@@ -108,7 +104,7 @@ class Comparison:
             (name, limit, other): p_value
             for name, limit in product((OBLIQUE, AXIS), LIMITS)
             for other, p_value in p_values(self.mean(limit), name).items()
-            if other not in NO_RIVALS[:3]
+            if other not in OWN
         }
         return holm(pd.Series(found))
 
@@ -125,17 +121,17 @@ class Comparison:
         open_ = [other for other in own.index if other not in differ]
         return {"others": list(own.index), "worse": worse, "better": better, "open": open_}
 
-    def factors(self, name, limit=MAIN, offset=1.0):
+    def factors(self, name, limit=MAIN, offset=OFFSET):
         """Return the median cost of each method relative to a TAO method."""
         return ratios(self.mean(limit), name, offset).median()
 
-    def factor(self, method, name, offset=1.0):
+    def factor(self, method, name, offset=OFFSET):
         """Return a factor as text, with a star if the difference is significant."""
         if method == name:
             return "-"
         value = self.factors(name, MAIN, offset)[method]
         tested = self.tests[name][MAIN]
-        star = "*" if offset == 1 and method in tested and tested[method] < SIGNIFICANT else ""
+        star = "*" if offset == OFFSET and method in tested and tested[method] < SIGNIFICANT else ""
         return ("none" if np.isinf(value) else f"{value:.2f}") + star
 
     def wins(self, name, limit=MAIN):

@@ -8,7 +8,7 @@ from benchmarks.evidence.tables import contest, peers
 from tao_cluster.optimize.settings import default_depth
 
 NAME = "fresh-data"
-MOST_ROWS, MOST_ROWS_OF_LARGEST, N_LARGEST = 800, 10_000, 4  # fitted, and as many new ones
+N_LARGEST, MOST_ROWS_OF_LARGEST = 4, 10_000
 _TABLES = {f"{table.package} {table.item}": table for table in DRAWN}
 _BY_ROWS = sorted(_TABLES, key=lambda name: -_TABLES[name].shape[0])
 _QUICK = ("Ecdat Pound", "psych sat.act")
@@ -19,7 +19,7 @@ def runs(plan):
     found = []
     for data in _QUICK if plan.quick else _TABLES:
         is_large = data in _BY_ROWS[:N_LARGEST]
-        case = {"most": MOST_ROWS_OF_LARGEST if is_large else MOST_ROWS, "load": rows}
+        case = {"most": MOST_ROWS_OF_LARGEST if is_large else contest.MOST_ROWS, "load": rows}
         others = peers.RIVALS if is_large else tuple(peers.PEERS)
         found += contest.runs(NAME, data, plan.seeds(contest.N_SPLITS), case, others)
     return found

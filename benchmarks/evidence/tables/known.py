@@ -13,5 +13,5 @@ def runs(plan):
     found = []
     for data in plan.sets or (QUICK if plan.quick else SETS):
         splits = plan.seeds(contest.N_SPLITS)
-        found += contest.runs(NAME, data, splits, {"most": 800}, tuple(peers.PEERS))
+        found += contest.runs(NAME, data, splits, {"most": contest.MOST_ROWS}, tuple(peers.PEERS))
     return found

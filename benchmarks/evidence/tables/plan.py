@@ -14,7 +14,7 @@ class Plan:
     quick : bool
         Whether small data stand for all, with one seed.
     sets : tuple of str, optional
-        Data sets of `field` and `new-rows` in place of their own.
+        Data sets of `known-data` and of the tables of Laber et al. in place of their own.
     """
 
     n_seeds: int | None = None
