@@ -1,6 +1,7 @@
-"""The code of the pages runs as readers run it: in a folder with customers.csv."""
+"""For tests and pages: figures are closed, and pages run in a folder with customers.csv."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,15 @@ def folder_of_page(request, monkeypatch):
         folder = request.getfixturevalue("tmp_path")
         shutil.copy(CUSTOMERS, folder)
         monkeypatch.chdir(folder)
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    """Close the figures of each test and page, since matplotlib warns if more than 20 are open."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
 
 
 @pytest.hookimpl(tryfirst=True)

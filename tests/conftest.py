@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 import tempfile
 from collections import defaultdict
 from inspect import isclass
@@ -165,12 +164,3 @@ def assert_same_fit(a, b):
     np.testing.assert_array_equal(a.labels_, b.labels_)
     np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
     assert a.inertia_ == b.inertia_
-
-
-@pytest.fixture(autouse=True)
-def figures_are_closed():
-    """Close the figures of each test, since matplotlib warns if more than 20 are open."""
-    yield
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:
-        pyplot.close("all")
