@@ -1,9 +1,13 @@
 """All methods on half of the rows of a data set: the same question to each.
 
 A method whose size can be set is asked for one tree per limit of size: k, 2 k and 4 k leaves, and
-30, 100 and 300 parameters. A method with another setting of its size gets two to six values of it.
-All others have one tree. The other half of the rows is new.
+30, 100 and 300 parameters. SpEx oblique has a tree for every number of leaves up to that of an
+axis-aligned tree of 100 parameters, since the parameters of its trees are not known before. A
+method with another setting of its size gets two to twenty values of it. All others have one tree.
+The other half of the rows is new.
 """
+
+from dataclasses import replace
 
 from sklearn.base import clone
 
@@ -11,9 +15,12 @@ from benchmarks.evidence.measures import figures, fitted
 from benchmarks.evidence.runs import Run
 from benchmarks.evidence.tables import peers
 from benchmarks.evidence.tables.axis import BALANCED, BalancedCART
+from greedy import SpEx
 from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.comparison import METHODS
 from tao_cluster.comparison.study import Contender
+from tao_cluster.optimize.algorithms import SPLIT_KINDS
+from tao_cluster.problem.copies import with_noisy_copies
 
 TIMES, PARAMETERS = (1, 2, 4), (30, 100, 300)
 N_SPLITS, MOST_ROWS = 5, 800  # MOST_ROWS are fitted, and as many others are new
@@ -23,8 +30,15 @@ OBLIQUE, AXIS, NO_COPIES, PUBLISHED = (
     "TAO oblique, no copies",
     "TAO published",
 )
-LEFT_OUT = "divclust"  # made for trees of all numbers of clusters, not for a given clustering
-_LAMBDAS = (0, 2, 4, 6, 8, 9)  # positions in the ten values of the default path
+SPEX, SPEX_COPIES = "SpEx oblique", "SpEx oblique, copies"
+
+
+class WithCopies(SpEx):
+    """SpEx on the rows and on the noisy copies of them that oblique TAO trees are fitted to."""
+
+    def _fit_tree(self, problem):
+        copies = with_noisy_copies(problem, 3, SPLIT_KINDS["oblique"].noise)
+        return replace(super()._fit_tree(copies), leaf_of_row=None)
 
 
 def runs(table, data, splits, case, others):
@@ -45,9 +59,11 @@ def runs(table, data, splits, case, others):
             NO_COPIES: (within_limits, {"algorithm": DirectForm(copies=0)}),
             PUBLISHED: (published_trees, {}),
         }
-        methods = {name: method for name, method in METHODS.items() if name != LEFT_OUT}
-        methods["balanced"] = Contender(BALANCED, BalancedCART(), is_sized=True)
-        measures |= {m.title: (sizes, m) for m in methods.values() if not m.is_path}
+        own = (
+            Contender(BALANCED, BalancedCART(), is_sized=True),
+            Contender(SPEX_COPIES, WithCopies(split="oblique"), is_sized=True),
+        )
+        measures |= {m.title: (sizes, m) for m in (*METHODS.values(), *own) if not m.is_path}
         measures |= dict.fromkeys(others, (peers.trees, numbers_of_leaves))
         found += [
             Run(table, data, name, "sizes", split, measure, options | {"method": method})
@@ -65,10 +81,11 @@ def numbers_of_leaves(k):
 def sizes(workshop, run):
     """Return one row per number of leaves; one row if the method has one leaf per cluster."""
     case, method = workshop.case(run.data, **run.options["case"]), run.options["method"]
-    leaves = [{"max_leaves": n} for n in numbers_of_leaves(case.n_clusters)]
-    models = [
-        clone(method.estimator).set_params(**p) for p in (leaves if method.is_sized else [{}])
-    ]
+    leaves = numbers_of_leaves(case.n_clusters)
+    if run.method in (SPEX, SPEX_COPIES):
+        leaves = sorted({*leaves, *range(case.n_clusters, 35)})
+    parameters = [{"max_leaves": n} for n in leaves] if method.is_sized else [{}]
+    models = [clone(method.estimator).set_params(**each) for each in parameters]
     return _fits(case, run.seed, models)
 
 
@@ -82,11 +99,10 @@ def within_limits(workshop, run):
 
 
 def published_trees(workshop, run):
-    """Return one row per lambda of the published algorithm: six of those of the default path."""
+    """Return one row per lambda of the published algorithm: those of our default path."""
     case = workshop.case(run.data, **run.options["case"])
     default = TAOClustering(case.n_clusters, reference=case.centers, random_state=run.seed)
-    path = default.fit_path(case.X)
-    lambdas = [path[min(i, len(path) - 1)].lambda_ for i in _LAMBDAS]
+    lambdas = [each.lambda_ for each in default.fit_path(case.X)]
     models = [TAOClustering(lambda_=value, algorithm="published") for value in lambdas]
     return _fits(case, run.seed, models)
 

@@ -20,7 +20,7 @@ def runs(plan):
     for data in _QUICK if plan.quick else _TABLES:
         is_large = data in _BY_ROWS[:N_LARGEST]
         case = {"most": MOST_ROWS_OF_LARGEST if is_large else contest.MOST_ROWS, "load": rows}
-        others = peers.RIVALS if is_large else tuple(peers.PEERS)
+        others = peers.OF_ANY_SIZE if is_large else tuple(peers.PEERS)
         found += contest.runs(NAME, data, plan.seeds(contest.N_SPLITS), case, others)
     return found
 
