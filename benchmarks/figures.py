@@ -44,6 +44,7 @@ LOOKS = {
     **dict.fromkeys((oblique.PUBLISHED, contest.PUBLISHED), Look("#E69F00", "s", is_hollow=False)),
     "ExKMC, base IMM": Look("#F4A582", "D", is_hollow=True),
     contest.NO_COPIES: Look("#0072B2", "o", is_hollow=True),
+    contest.SPEX_COPIES: Look("#8877FF", ">", is_hollow=True),
     "CART, balanced": Look("#7F7F7F", "^", is_hollow=True),
     "regression tree": Look("#7F7F7F", "v", is_hollow=True),
     "L1 multinomial": Look("#000000", "x", is_hollow=False),
@@ -60,6 +61,14 @@ PAPER = {
     "markeredgewidth": 0.5,
     "linestyle": "",
 }
+NAMED = (
+    *costs.OURS,
+    contest.PUBLISHED,
+    contest.SPEX,
+    "ExKMC",
+    "CART",
+    costs.MULTINOMIAL,
+)  # beside their points
 LEAST = 0.1  # percent: what costs less is drawn there
 WIDE = 6.9  # inches: two columns of a paper
 
@@ -203,6 +212,8 @@ def time_cost(frame):
         seconds, cost = comparison.time(method)[1], comparison.median(method)
         if np.isfinite(cost):
             ax.plot(seconds, cost, ls="", label=method, **style_of(method) | {"markersize": 5})
+            if method in NAMED:
+                ax.annotate(method, (seconds, cost), (4, 4), textcoords="offset points")
     logarithmic(ax, "x", "y")
     ax.set(xlabel="CPU seconds of a fit, median", ylabel="cost on new rows, %, median")
     legend_of(figure, [ax])

@@ -20,7 +20,7 @@ from benchmarks.evidence.pages import (
 )
 from benchmarks.evidence.provenance import Provenance, stamp
 from benchmarks.evidence.runs import Results, keys
-from benchmarks.evidence.tables import laber
+from benchmarks.evidence.tables import laber, peers
 from benchmarks.evidence.tables.plan import Plan
 from benchmarks.figures import FIGURES, draw
 
@@ -129,7 +129,7 @@ def environment():
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - the pages are Markdown
     )
-    modules = (words, costs, comparison, overview, tao_paper, other_papers, ablations, speed)
+    modules = (words, costs, comparison, overview, tao_paper, other_papers, ablations, speed, peers)
     found.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}
     found.globals["check"] = check
     found.filters |= {

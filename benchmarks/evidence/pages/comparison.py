@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.evidence.pages.costs import (
+    BESIDE,
     LIMITS,
     MAIN,
     MULTINOMIAL,
@@ -26,10 +27,17 @@ from benchmarks.evidence.pages.costs import (
     times,
 )
 from benchmarks.evidence.pages.words import markdown, number, ratio, title
-from benchmarks.evidence.tables import final, known
-from benchmarks.evidence.tables.contest import AXIS, NO_COPIES, OBLIQUE, PUBLISHED
+from benchmarks.evidence.tables import final, known, peers
+from benchmarks.evidence.tables.contest import (
+    AXIS,
+    NO_COPIES,
+    OBLIQUE,
+    PUBLISHED,
+    SPEX,
+    SPEX_COPIES,
+)
 
-ROWS = (OBLIQUE, NO_COPIES, AXIS, "SpEx oblique", PUBLISHED, "ExKMC", "ExGreedy", "CART")
+ROWS = (OBLIQUE, NO_COPIES, AXIS, SPEX, SPEX_COPIES, PUBLISHED, "ExKMC", "ExGreedy", "CART")
 _COLUMNS = {"fitted": "cost", "new": "cost_new", "nmi": "nmi", "parameters": "parameters"}
 OVERVIEW = (("leaves", 1), ("parameters", 30), MAIN)
 
@@ -113,7 +121,7 @@ class Comparison:
 
         The dict also has those without a significant difference (`open`) and all (`others`).
         """
-        own = self.tests[name][limit].drop(MULTINOMIAL, errors="ignore")
+        own = self.tests[name][limit].drop([*BESIDE], errors="ignore")
         factors = self.factors(name, limit)
         differ = own.index[own < SIGNIFICANT]
         worse, better = ([other for other in differ if sign * (factors[other] - 1) > 0]
@@ -150,6 +158,15 @@ class Comparison:
             Loss(title(data), mean.loc[data, name], best.loc[data].min(), best.loc[data].idxmin())
             for data in mean.index[best.min(axis=1) < mean[name]]
         ]
+
+    def is_better(self, method):
+        """Whether TAO oblique costs significantly less than a method."""
+        return self.tests[OBLIQUE][MAIN][method] < SIGNIFICANT and self.factors(OBLIQUE)[method] > 1
+
+    def converged(self):
+        """Return the percentage of the fits of L1 multinomial regression that converged."""
+        n_iterations = self.frame.loc[self.frame["method"] == MULTINOMIAL, "work"]
+        return 100 * float((n_iterations < peers.MOST_ITERATIONS).mean())
 
     def agreeing(self):
         """Return the trees whose clusters agree better with k-means than those of TAO oblique."""
@@ -195,7 +212,7 @@ class Comparison:
         shapes = self.frame.groupby("data")[["rows", "columns", "clusters"]].first().astype(int)
         for data in mean.index:
             best = fitted.loc[data, rivals(fitted, OBLIQUE)].dropna().idxmin()
-            names = (OBLIQUE, NO_COPIES, AXIS, "SpEx oblique", "ExKMC", MULTINOMIAL, best)
+            names = (OBLIQUE, NO_COPIES, AXIS, SPEX, "ExKMC", MULTINOMIAL, best)
             cells = [_finite(float(mean.loc[data, name])) for name in names]
             rows, columns, k = shapes.loc[data]
             yield [title(data), f"{rows} x {columns}, {k}", *cells[:-1], f"{cells[-1]} ({best})"]

@@ -25,7 +25,7 @@ from tao_cluster.measures import normalized_mutual_information
 _DEPTHS = (2, 3, 4, 5, 6)  # of obliquetree, which has no number of leaves
 _OPTIMAL_DEPTHS = (2, 3)  # of pycontree, whose time grows exponentially with the depth
 _TIME_LIMIT = 120.0  # seconds of pycontree per tree
-_MOST_ITERATIONS = 1000
+MOST_ITERATIONS = 1000
 _STRENGTHS = np.geomspace(0.3, 0.0001, 20)  # of the L1 penalty, on the mean loss of a row
 
 
@@ -75,7 +75,12 @@ def _multinomial(case, leaves, seed):
     del leaves
     n_rows = case.X.shape[0]
     for strength in _STRENGTHS:
-        options = {"solver": "saga", "l1_ratio": 1.0, "max_iter": _MOST_ITERATIONS, "random_state": seed}
+        options = {
+            "solver": "saga",
+            "l1_ratio": 1.0,
+            "max_iter": MOST_ITERATIONS,
+            "random_state": seed,
+        }
         model = LogisticRegression(C=1 / (strength * n_rows), **options)
         yield model, _labels(case), lambda fitted: (None, int((fitted.coef_ != 0).sum()))
 
