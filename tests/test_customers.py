@@ -12,6 +12,7 @@ from tao_cluster.cli import main
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 FIT = "tao-cluster fit customers.csv -k 4 --split axis --max-leaves 4"
+COMPARE = "tao-cluster compare customers.csv -k 4 --methods tao-axis --leaves 4 --validation 0.2"
 NAMES = "Regular,Bargain,Big,Lapsed"
 
 
@@ -26,10 +27,11 @@ def test_script_makes_the_table():
 def test_pages_show_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "customers.csv").write_bytes((DOCS / "customers.csv").read_bytes())
-    main(FIT.split()[1:])
-    printed = capsys.readouterr().out
-    (shown,) = (block for block in blocks(DOCS / "start.md") if FIT in block)
-    assert shows(shown.partition(f"$ {FIT}\n")[2], printed)
+    start = blocks(DOCS / "start.md")
+    for command in (FIT, COMPARE):
+        main(command.split()[1:])
+        (shown,) = (block for block in start if command in block)
+        assert shows(shown.partition(f"$ {command}\n")[2], capsys.readouterr().out)
     main([*FIT.split()[1:], "--names", NAMES, "--force"])
     capsys.readouterr()
     main(["export", "customers_tree"])
@@ -38,7 +40,7 @@ def test_pages_show_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
         r"^ +fitted rows.*\n(?:\S.*\n){3}", (DOCS / "start.md").read_text("utf-8"), re.M
     )
     for page in (ROOT / "README.md", DOCS / "index.md"):
-        assert f'--names "{NAMES}"' in page.read_text(encoding="utf-8")
+        assert f'{FIT} --names "{NAMES}"\n' in page.read_text(encoding="utf-8")
         assert rules in blocks(page)
         assert costs[0] in blocks(page)
 
@@ -60,7 +62,8 @@ def test_the_guide_shows_what_the_command_line_prints(tmp_path, monkeypatch, cap
 def blocks(page):
     """Return the blocks without a language of a page: list of str."""
     text = page.read_text(encoding="utf-8")
-    return re.findall(r"^```\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    return [block for language, block in found if not language]
 
 
 def shows(block, printed):
