@@ -76,7 +76,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 # Pages of tables have the whole width.
-WIDE = ["guide/lambda", "guide/methods"]
+WIDE = ["guide/comparison", "guide/lambda", "guide/methods"]
 WIDE += [f"results/{path.stem}" for path in Path(__file__).parent.glob("results/*.md")]
 html_theme_options = {
     "navbar_align": "left",
