@@ -519,7 +519,7 @@ class Picture(TreeView):
 
     @property
     def _margin(self):
-        return _MARGIN if self.target.width is None else 0.03
+        return _MARGIN if self.target.width is None else 0.06 if self.path else 0.03
 
     @property
     def caption(self):
