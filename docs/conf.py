@@ -74,6 +74,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"tao-cluster {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_show_sourcelink = False
 # Pages of tables have the whole width.
 WIDE = ["guide/comparison", "guide/lambda", "guide/methods"]

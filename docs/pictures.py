@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 DOCS = Path(__file__).parent
 # Dots per inch; None: thumbnails.
 PAGES = {"start.md": 130, "guide/lambda.md": 100, "guide/nested.md": 110, "guide/stability.md": 110}
-PAGES |= {"guide/pictures.md": None, "guide/segments.md": 100}
+PAGES |= {"guide/pictures.md": None, "guide/segments.md": 130}
 THUMBNAIL = 520, 390  # largest width and height, pixels
 
 

@@ -13,9 +13,8 @@ from tao_cluster.plot import plot_tree
 
 cells = load_breast_cancer(as_frame=True).data
 model = ExKMC(5, max_leaves=12, standardize=True, random_state=0).fit(cells)
-axes = plot_tree(
-    model, cells, orientation="horizontal", max_depth=4, highlight=cells.iloc[[7]], title="row 7"
-)
+options = {"orientation": "horizontal", "max_depth": 4, "width": 10}
+axes = plot_tree(model, cells, highlight=cells.iloc[[7]], title="row 7", **options)
 
 # %%
 # ``nodes="projection"`` shows how clearly each test separates the rows: a histogram of the tested

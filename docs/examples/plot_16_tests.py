@@ -39,4 +39,4 @@ from greedy import ExKMC
 
 digits = load_digits().data
 chain = ExKMC(20, max_leaves=20, random_state=0).fit(digits)
-axes = plot_tree(chain, digits, nodes="bars")
+axes = plot_tree(chain, digits, nodes="bars", width=9)

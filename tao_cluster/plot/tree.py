@@ -500,8 +500,7 @@ class Picture(TreeView):
     @cached_property
     def _width(self):
         rights = [box.left + max(box.width, 1.9) + 0.06 for box in self._panel_boxes]
-        right = max(rights, default=0.0)
-        return max(right, self._layout.right)
+        return max([*rights, self._layout.right])
 
     @cached_property
     def size(self):
@@ -520,7 +519,7 @@ class Picture(TreeView):
 
     @property
     def _margin(self):
-        return _MARGIN if self.target.width is None else 0.03
+        return _MARGIN if self.target.width is None else 0.06 if self.path else 0.03
 
     @property
     def caption(self):
@@ -562,14 +561,13 @@ class Picture(TreeView):
 
     def _draw_node(self, ax, node, scale):
         left, top = self._layout.corners[node]
-        is_test = self.tree.children_left[node] >= 0
         width, height = self._layout.widths[node], self._layout.heights[node]
         if self._has_header[node]:
             box = Box(left, top, width, _HEADER, scale, self.sizes.smallest)
             self._write_header(ax, node, box)
             top, height = top - _HEADER, height - _HEADER
         box = Box(left, top, width, height, scale, self.sizes.smallest)
-        if is_test:
+        if self.tree.children_left[node] >= 0:
             self.glyph.draw_test(ax, box, self.split(node))
         elif node in self.subtrees:
             self.subtrees[node].draw(ax, box)
@@ -621,6 +619,9 @@ class Picture(TreeView):
             width = 0.6 + most * (0.2 if self.rows is None else self._share(child))
             points = self._layout.edge(node, child, side * width / 72 / 2)
             corners = self._layout.connection(child)
+            if self.sizes.is_horizontal and len(self._parts) == 1 and child in self.tree.leaves:
+                # A label is in the middle of its box, and narrower.
+                corners = [points[-1], np.add(points[-1], (self._layout.widths[child] / 2, 0))]
             _draw_curve(ax, points, corners, width * scale, "0.72", 1)
             if child in self.path:
                 _draw_curve(ax, points, corners, 2.2 * scale, _MARKED, 1.5)
@@ -653,6 +654,5 @@ def _draw_curve(ax, points, corners, width, color, zorder):
     """Draw an edge and, for a node of another column, the line that continues it."""
     codes = [Path.MOVETO, Path.LINETO, *[Path.CURVE4] * 3, *[Path.LINETO] * (len(corners) - 1)]
     style = {"edgecolor": ink(color), "facecolor": "none", "capstyle": "butt", "zorder": zorder}
-    style["joinstyle"] = "round"
     path = Path([*points, *corners[1:]], codes)
-    ax.add_artist(PathPatch(path, linewidth=width, **style))
+    ax.add_artist(PathPatch(path, linewidth=width, joinstyle="round", **style))
