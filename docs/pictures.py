@@ -1,7 +1,7 @@
 """Draw the pictures of docs/start.md, also those of README and docs/index.md, and of the guide.
 
 ``python docs/pictures.py`` runs the code of these pages and saves each figure under the name that
-the page shows next, also code that is too slow for a test (``doctest: +SKIP``).
+the page shows next.
 """
 
 import doctest
