@@ -111,7 +111,7 @@ class TAOClustering(TreeClustering):
         Penalty on sum_i ||w_i||_1, in the units of the objective. Larger values give smaller trees
         of higher cost. "auto" fits trees along growing lambda and returns the one with the least
         ``cost_increase_ + (parameters / (6 * n_clusters - 4)) ** 2`` (:func:`knee`), in the time
-        of two or three single fits. A number is the lambda of the paper; it scales with the number
+        of several single fits. A number is the lambda of the paper; it scales with the number
         of rows and with the scale of the data.
         For ``split="axis"`` a number is the penalty per test, and "auto" compares numbers of leaves
         in the same way, unless `max_leaves` or a tree in `init` sets the size.
@@ -408,7 +408,7 @@ def tao_path(
 
     Oblique trees are fitted in order of increasing lambda; each fit starts from the previous tree.
     The initial trees, the conversion of X and the free clustering are shared, so that ten trees
-    take about as long as two or three fits. Axis-aligned trees (``split="axis"``) follow the number
+    take about as long as several fits. Axis-aligned trees (``split="axis"``) follow the number
     of leaves. Each of them costs at most as much as a single fit with the same `max_leaves`, and at
     most as much as the smaller trees.
 
