@@ -192,7 +192,7 @@ def ranks(frame):
     p_values.index = p_values.columns = found.columns
     figure, ax = plt.subplots(figsize=(WIDE, 4), layout="constrained")
     colors = {method: style_of(method)["color"] for method in found}
-    scikit_posthocs.critical_difference_diagram(
+    drawn = scikit_posthocs.critical_difference_diagram(
         found.mean(),
         p_values,
         ax=ax,
@@ -201,6 +201,7 @@ def ranks(frame):
         label_fmt_left="{label} ({rank:.1f})",
         label_fmt_right="({rank:.1f}) {label}",
     )
+    plt.setp(drawn["labels"], color="black")  # some colours of lines are too pale for text
     return figure
 
 
