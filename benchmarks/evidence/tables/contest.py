@@ -24,12 +24,8 @@ from tao_cluster.problem.copies import with_noisy_copies
 
 TIMES, PARAMETERS = (1, 2, 4), (30, 100, 300)
 N_SPLITS, MOST_ROWS = 5, 800  # MOST_ROWS are fitted, and as many others are new
-OBLIQUE, AXIS, NO_COPIES, PUBLISHED = (
-    "TAO oblique",
-    "TAO axis",
-    "TAO oblique, no copies",
-    "TAO published",
-)
+OBLIQUE, AXIS = "TAO oblique", "TAO axis"
+NO_COPIES, PUBLISHED = "TAO oblique, no copies", "TAO published"
 SPEX, SPEX_COPIES = "SpEx oblique", "SpEx oblique, copies"
 
 
@@ -59,11 +55,9 @@ def runs(table, data, splits, case, others):
             NO_COPIES: (within_limits, {"algorithm": DirectForm(copies=0)}),
             PUBLISHED: (published_trees, {}),
         }
-        own = (
-            Contender(BALANCED, BalancedCART(), is_sized=True),
-            Contender(SPEX_COPIES, WithCopies(split="oblique"), is_sized=True),
-        )
-        measures |= {m.title: (sizes, m) for m in (*METHODS.values(), *own) if not m.is_path}
+        measures |= {m.title: (sizes, m) for m in METHODS.values() if not m.is_path}
+        own = {BALANCED: BalancedCART(), SPEX_COPIES: WithCopies(split="oblique")}
+        measures |= {name: (sizes, Contender(name, each, True)) for name, each in own.items()}
         measures |= dict.fromkeys(others, (peers.trees, numbers_of_leaves))
         found += [
             Run(table, data, name, "sizes", split, measure, options | {"method": method})
