@@ -61,14 +61,8 @@ PAPER = {
     "markeredgewidth": 0.5,
     "linestyle": "",
 }
-NAMED = (
-    *costs.OURS,
-    contest.PUBLISHED,
-    contest.SPEX,
-    "ExKMC",
-    "CART",
-    costs.MULTINOMIAL,
-)  # beside their points
+# Methods whose names stand beside their points.
+NAMED = (*costs.OURS, contest.PUBLISHED, contest.SPEX, "ExKMC", "CART", costs.MULTINOMIAL)
 LEAST = 0.1  # percent: what costs less is drawn there
 WIDE = 6.9  # inches: two columns of a paper
 

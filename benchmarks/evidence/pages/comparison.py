@@ -116,18 +116,23 @@ class Comparison:
         }
         return holm(pd.Series(found))
 
+    def significant(self, name, limit=MAIN):
+        """Return the methods whose costs differ significantly from those of a TAO method."""
+        tested = self.tests[name][limit]
+        return tested.index[tested < SIGNIFICANT]
+
     def verdict(self, name, limit=MAIN):
         """Return the other trees that are significantly worse and better on new rows.
 
         The dict also has those without a significant difference (`open`) and all (`others`).
         """
-        own = self.tests[name][limit].drop([*BESIDE], errors="ignore")
+        others = [other for other in self.tests[name][limit].index if other not in BESIDE]
         factors = self.factors(name, limit)
-        differ = own.index[own < SIGNIFICANT]
+        differ = [other for other in others if other in self.significant(name, limit)]
         worse, better = ([other for other in differ if sign * (factors[other] - 1) > 0]
                          for sign in (1, -1))  # fmt: skip
-        open_ = [other for other in own.index if other not in differ]
-        return {"others": list(own.index), "worse": worse, "better": better, "open": open_}
+        open_ = [other for other in others if other not in differ]
+        return {"others": others, "worse": worse, "better": better, "open": open_}
 
     def factors(self, name, limit=MAIN, offset=OFFSET):
         """Return the median cost of each method relative to a TAO method."""
@@ -138,8 +143,7 @@ class Comparison:
         if method == name:
             return "-"
         value = self.factors(name, MAIN, offset)[method]
-        tested = self.tests[name][MAIN]
-        star = "*" if offset == OFFSET and method in tested and tested[method] < SIGNIFICANT else ""
+        star = "*" if offset == OFFSET and method in self.significant(name) else ""
         return ("none" if np.isinf(value) else f"{value:.2f}") + star
 
     def wins(self, name, limit=MAIN):
@@ -161,7 +165,7 @@ class Comparison:
 
     def is_better(self, method):
         """Whether TAO oblique costs significantly less than a method."""
-        return self.tests[OBLIQUE][MAIN][method] < SIGNIFICANT and self.factors(OBLIQUE)[method] > 1
+        return method in self.significant(OBLIQUE) and self.factors(OBLIQUE)[method] > 1
 
     def converged(self):
         """Return the percentage of the fits of L1 multinomial regression that converged."""

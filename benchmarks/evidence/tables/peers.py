@@ -75,13 +75,8 @@ def _multinomial(case, leaves, seed):
     del leaves
     n_rows = case.X.shape[0]
     for strength in _STRENGTHS:
-        options = {
-            "solver": "saga",
-            "l1_ratio": 1.0,
-            "max_iter": MOST_ITERATIONS,
-            "random_state": seed,
-        }
-        model = LogisticRegression(C=1 / (strength * n_rows), **options)
+        terms = {"C": 1 / (strength * n_rows), "l1_ratio": 1.0, "random_state": seed}
+        model = LogisticRegression(solver="saga", max_iter=MOST_ITERATIONS, **terms)
         yield model, _labels(case), lambda fitted: (None, int((fitted.coef_ != 0).sum()))
 
 
