@@ -183,9 +183,9 @@ class Comparison:
         n_sets = self.n_sets(limit)
         return LIMITS[limit] + (f" ({n_sets} sets)" if n_sets < len(self.sets) else "")
 
-    def time(self, method):
+    def time(self, method, limit=MAIN):
         """Return CPU time over that of CART, a geometric mean over data sets, and seconds."""
-        seconds = times(self.frame, MAIN)
+        seconds = times(self.frame, limit)
         logs = np.log(seconds[method] / seconds["CART"])
         return float(np.exp(logs.mean())), float(seconds[method].median())
 

@@ -31,6 +31,7 @@ BESIDE = (MULTINOMIAL, SPEX_COPIES)
 NO_RIVALS = (*OWN, *BESIDE)
 # Methods that one cannot ask for a size: all their trees are needed for one within a limit.
 WITHOUT_SIZE = (PUBLISHED, MULTINOMIAL, "obliquetree", "pycontree")
+WITHOUT_PARAMETERS = (SPEX, SPEX_COPIES)  # the same for limits of parameters
 MAIN = ("parameters", 100)  # the limit that stands for all
 LIMITS = {("leaves", n): "k leaves" if n == 1 else f"{n}k leaves" for n in TIMES}
 LIMITS |= {("parameters", n): f"{n} parameters" for n in PARAMETERS}
@@ -142,7 +143,9 @@ def rivals(table, name):
 def times(frame, limit):
     """Return the mean CPU seconds of each data set and method, for the trees within a limit."""
     whole = frame.groupby(["data", "method", "seed"])["seconds"].transform("sum")
-    needs_all = frame["method"].isin(WITHOUT_SIZE)
+    needs_all = frame["method"].isin(
+        WITHOUT_SIZE if limit[0] == "leaves" else WITHOUT_SIZE + WITHOUT_PARAMETERS
+    )
     frame = frame.assign(seconds=frame["seconds"].where(~needs_all, whole))
     return means(by_split(frame, limit, "seconds").replace(np.inf, np.nan))[0]
 

@@ -34,6 +34,7 @@ def numbers(frames):
         "readings": _readings(interpreted),
         "paths": _paths(along),
         "n_seeds": max(each["n_seeds"] for each in found),
+        "n_settings": _settings_of(table_2),
     }
 
 
@@ -96,6 +97,16 @@ def reproduction(frame, method):
         ]
         found += [min(trees, key=lambda tree: tree["distance"])] if trees else []
     return found
+
+
+def _settings_of(frame):
+    """Return how many settings of the published algorithm each data set has, to read."""
+    own = frame[frame["method"] == oblique.PUBLISHED].groupby("data", sort=False)
+    counts = own[["setting", "seed"]].nunique()
+    seeds = {data: f"{n} seed{'s' if n > 1 else ''}" for data, n in counts["seed"].items()}
+    return [
+        f"{n} on {words.title(data)} with {seeds[data]}" for data, n in counts["setting"].items()
+    ]
 
 
 def _distance(trees, row):
