@@ -196,6 +196,8 @@ def ranks(frame):
         label_fmt_right="({rank:.1f}) {label}",
     )
     plt.setp(drawn["labels"], color="black")  # some colours of lines are too pale for text
+    for (bar,) in drawn["crossbars"]:  # its points are in the order of a set
+        bar.set_xdata(sorted(bar.get_xdata()))
     return figure
 
 

@@ -176,7 +176,8 @@ class Comparison:
         """Return the trees whose clusters agree better with k-means than those of TAO oblique."""
         found = {name: self.median(name, kind="nmi") for name in rivals(self.mean(), OBLIQUE)}
         own = round(self.median(OBLIQUE, kind="nmi"), 2)
-        return [name for name, each in found.items() if round(each, 2) > own]
+        names = [name for name, each in found.items() if round(each, 2) > own]
+        return [name.replace("CART, balanced", "balanced CART") for name in names]
 
     def head(self, limit):
         """Return the words for a limit, with the number of data sets if they are not all."""

@@ -143,9 +143,8 @@ def rivals(table, name):
 def times(frame, limit):
     """Return the mean CPU seconds of each data set and method, for the trees within a limit."""
     whole = frame.groupby(["data", "method", "seed"])["seconds"].transform("sum")
-    needs_all = frame["method"].isin(
-        WITHOUT_SIZE if limit[0] == "leaves" else WITHOUT_SIZE + WITHOUT_PARAMETERS
-    )
+    all_needed = WITHOUT_SIZE if limit[0] == "leaves" else WITHOUT_SIZE + WITHOUT_PARAMETERS
+    needs_all = frame["method"].isin(all_needed)
     frame = frame.assign(seconds=frame["seconds"].where(~needs_all, whole))
     return means(by_split(frame, limit, "seconds").replace(np.inf, np.nan))[0]
 

@@ -102,11 +102,8 @@ def reproduction(frame, method):
 def _settings_of(frame):
     """Return how many settings of the published algorithm each data set has, to read."""
     own = frame[frame["method"] == oblique.PUBLISHED].groupby("data", sort=False)
-    counts = own[["setting", "seed"]].nunique()
-    seeds = {data: f"{n} seed{'s' if n > 1 else ''}" for data, n in counts["seed"].items()}
-    return [
-        f"{n} on {words.title(data)} with {seeds[data]}" for data, n in counts["setting"].items()
-    ]
+    counts = own[["setting", "seed"]].nunique().itertuples()
+    return [f"{n} on {words.title(data)} (seeds: {n_seeds})" for data, n, n_seeds in counts]
 
 
 def _distance(trees, row):
