@@ -621,7 +621,8 @@ class Picture(TreeView):
             corners = self._layout.connection(child)
             if self.sizes.is_horizontal and len(self._parts) == 1 and child in self.tree.leaves:
                 # A label is in the middle of its box, and narrower.
-                corners = [points[-1], np.add(points[-1], (self._layout.widths[child] / 2, 0))]
+                corners = corners or [points[-1]]
+                corners = [*corners, np.add(corners[-1], (self._layout.widths[child] / 2, 0))]
             _draw_curve(ax, points, corners, width * scale, "0.72", 1)
             if child in self.path:
                 _draw_curve(ax, points, corners, 2.2 * scale, _MARKED, 1.5)
