@@ -130,10 +130,11 @@ def test_printed_trees_are_compared_with_trees_of_their_data_and_size():
     """Of two seeds, one has a tree that costs 0.3 less than the printed one of 7.90 %, 199."""
     rows = [(0, 7.8, 50), (0, 7.5, 80), (1, 7.7, 60), (1, 0.1, 200)]
     frame = pd.DataFrame(rows, columns=["seed", "cost", "parameters"])
-    frame = frame.assign(data="mnist", method=oblique.PATH, nmi=0.5)
+    frame = frame.assign(data="mnist", method=oblique.PATH, nmi=0.5, leaves=10, depth=5, features=7)
     plain, strict = (tao_paper.dominating(frame, margin)[0] for margin in (0.0, 0.3))
     assert plain["paper"].cost == 7.9
     assert plain["ratios"] == [199 / 50, 199 / 60]
+    assert "10 (9)" in plain["cells"]  # leaves, and those of the printed tree
     assert (plain["is_found"], strict["is_found"]) == (True, False)
     assert strict["ratios"] == [199 / 80]
 

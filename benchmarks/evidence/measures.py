@@ -131,12 +131,8 @@ def one_fit(workshop, run):
 def one_path(workshop, run):
     """All trees of a path of TAOClustering(**parameters) along lambdas; seconds are a share."""
     case = workshop.case(run.data, **run.options.get("case", {}))
-    tao = TAOClustering(
-        case.n_clusters,
-        reference=case.centers,
-        random_state=run.seed,
-        **run.options.get("parameters", {}),
-    )
+    parameters = {"reference": case.centers, **run.options.get("parameters", {})}
+    tao = TAOClustering(case.n_clusters, random_state=run.seed, **parameters)
     lambdas = run.options.get("lambdas")
     compiled(tao, case.X)
     models, seconds = timed(lambda: tao.fit_path(case.X, lambdas=lambdas))

@@ -1,6 +1,5 @@
 """The results in README.md, paper.md and docs/index.md (python -m benchmarks render)."""
 
-import re
 from pathlib import Path
 
 from benchmarks.evidence.pages import comparison
@@ -27,12 +26,10 @@ def write(results):
     """
     for name, own in texts(results).items():
         path = ROOT / name
-        start, end = map(re.escape, _MARKS)
-        text = path.read_text(encoding="utf-8")
-        text = re.sub(
-            f"({start}).*({end})", lambda m, t=own: f"{m[1]}\n{t}\n{m[2]}", text, flags=re.S
-        )
-        path.write_text(text, encoding="utf-8")
+        start, end = _MARKS
+        before, _, rest = path.read_text(encoding="utf-8").partition(start)
+        after = rest.partition(end)[2]
+        path.write_text(f"{before}{start}\n{own}\n{end}{after}", encoding="utf-8")
 
 
 def texts(results):

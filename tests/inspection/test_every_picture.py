@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from conftest import rest_in_sweeps
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.text import Text
@@ -140,7 +141,8 @@ def weak_marks(figure):
         for face in [figure.get_facecolor(), *([ax.get_facecolor()] if ax.axison else [])]:
             *rgb, alpha = to_rgba(face)
             behind = alpha * np.array(rgb) + (1 - alpha) * behind
-        if ax.axison and (ax.images or ax.collections):
+        filled = [each for each in ax.collections if not isinstance(each, LineCollection)]
+        if ax.axison and (ax.images or filled):
             behind = np.ones(3)  # pale pixels
         shown = [(line, [line.get_color(), line.get_markeredgecolor()]) for line in ax.lines]
         kinds = (FancyBboxPatch, PathPatch)

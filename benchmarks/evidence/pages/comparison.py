@@ -92,8 +92,7 @@ class Comparison:
         """Return the median with its bootstrap interval, as text; "none" for infinite costs."""
         if not np.isfinite(self.median(method, limit, kind)):
             return "none" if self.median(method, limit, kind) == np.inf else "-"
-        low, high = map(_finite, interval(self.mean(limit, kind)[method]))
-        return f"{number(self.median(method, limit, kind))} [{low}, {high}]"
+        return number(self.median(method, limit, kind)) + _between(self.mean(limit, kind)[method])
 
     def missing(self, method, limit=MAIN):
         """Return in how many splits a method has no tree within a limit."""
@@ -139,12 +138,13 @@ class Comparison:
         return ratios(self.mean(limit), name, offset).median()
 
     def factor(self, method, name, offset=OFFSET):
-        """Return a factor as text, with a star if the difference is significant."""
+        """Return a factor as text, with a star if significant, and its interval beside oblique."""
         if method == name:
             return "-"
-        value = self.factors(name, MAIN, offset)[method]
+        each = ratios(self.mean(), name, offset)[method]
         star = "*" if offset == OFFSET and method in self.significant(name) else ""
-        return ("none" if np.isinf(value) else f"{value:.2f}") + star
+        between = _between(each) if offset == OFFSET and name == OBLIQUE else ""
+        return _finite(each.median()) + star + between
 
     def wins(self, name, limit=MAIN):
         """Return the Duel with the best other tree of each data set, on new rows."""
@@ -246,6 +246,10 @@ class Comparison:
 
 def _beside(offset):
     return "beside oblique" if offset == OFFSET else f"c = {offset:g}"
+
+
+def _between(values):
+    return " [{}, {}]".format(*map(_finite, interval(values)))
 
 
 def _finite(value):

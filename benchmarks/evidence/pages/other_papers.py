@@ -35,11 +35,11 @@ def beside_paper(frame, table):
     """Return cost ratios beside the printed ones: a DataFrame with one row per data and method."""
     groups = frame.groupby(["data", "method"], sort=False)
     printed = published(table).set_index(["data", "method"])
-    found = groups[["waes", "wad", "seconds"]].mean()
+    found = groups[["waes", "wad", "nmi", "seconds"]].mean()
     found["mean"], found["deviation"] = 1 + groups["cost"].mean() / 100, groups["cost"].std()
     found["error"] = groups["cost"].sem() / 100
     found["printed"] = printed["ratio"]
-    found[["printed_waes", "printed_wad"]] = printed[["waes", "wad"]]
+    found[["printed_waes", "printed_wad", "printed_nmi"]] = printed[["waes", "wad", "nmi"]]
     return found
 
 
@@ -54,9 +54,10 @@ def counts(found, table):
 
 
 def near(found, column):
-    """Return how many means of a column are within WITHIN of the printed ones, and of how many."""
+    """Return how many means of a column are within WITHIN of ours, of how many, and the others."""
     relative = (found[column] / found[f"printed_{column}"] - 1).abs().dropna()
-    return int((relative <= WITHIN).sum()), len(relative), relative.idxmax()
+    far = [f"{method} on {title(data)}" for data, method in relative.index[relative > WITHIN]]
+    return len(relative) - len(far), len(relative), far
 
 
 def missing(found, table):

@@ -9,6 +9,7 @@ from benchmarks.evidence.tables import axis, mu_path, oblique, readings, text
 
 DATA = ("mnist", "fashion_mnist", "letter")
 REACHED = (0.10, 0.15)  # relative differences in cost and in parameters that count as reached
+SHAPE = ("leaves", "depth", "features")
 MARGIN = 0.3  # percentage points of cost that a better free clustering of the paper might explain
 # Axis-aligned methods, and how a column is called.
 METHODS = {axis.TAO: "TAO axis", axis.PUBLISHED: "published", "ExKMC": "ExKMC", "CART": "CART"}
@@ -56,13 +57,13 @@ def dominating(frame, margin=0.0):
         trees = small.loc[small.groupby("seed")["parameters"].idxmin()]
         printed = words.title(row.data), words.number(row.cost), words.number(row.parameters, 0)
         means = words.averaged(trees["cost"]), words.averaged(trees["parameters"], 0)
+        shape = [f"{trees[name].mean():.0f} ({getattr(row, name):.0f})" for name in SHAPE]
+        nmi = words.number(float(trees["nmi"].mean()))
+        seeds = set(ours["seed"])
         found.append(
-            {"paper": row, "cells": (*printed, *means, words.number(float(trees["nmi"].mean())))}
-            | {
-                "n_seeds": ours["seed"].nunique(),
-                "ratios": list(row.parameters / trees["parameters"]),
-            }
-            | {"is_found": set(trees["seed"]) == set(ours["seed"])}
+            {"paper": row, "cells": (*printed, *means, *shape, nmi), "n_seeds": len(seeds)}
+            | {"is_found": set(trees["seed"]) == seeds}
+            | {"ratios": list(row.parameters / trees["parameters"])}
         )
     return found
 
@@ -207,7 +208,7 @@ def _paths(frame):
 
 def table_2(found):
     """Return our trees beside the oblique ones of the paper, as Markdown."""
-    names = ("data", "paper: cost %", "parameters", "ours: cost %", "parameters ", "NMI")
+    names = ("data", "paper: cost %", "parameters", "ours: cost %", "parameters ", *SHAPE, "NMI")
     return words.markdown(
         dict(zip(names, each["cells"], strict=True))
         | {"seeds": f"{len(each['ratios'])} of {each['n_seeds']}"}

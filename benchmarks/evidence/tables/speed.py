@@ -35,6 +35,11 @@ BUILDERS = {
     "CUBT": greedy.CUBT(),
     "CLTree": greedy.CLTree(),
 }
+OURS = {
+    "TAO oblique": {},
+    "TAO oblique, no copies": {"algorithm": DirectForm(copies=0)},
+    "TAO axis": {"split": "axis"},
+}
 
 
 def runs(plan):
@@ -58,13 +63,11 @@ def sizes(size):
 def beside_kmeans(workshop, run):
     """Return a row per fit to given centres; the yardstick is k-means of ten starts."""
     case, lambda_ = workshop.case(run.data), LAMBDAS[run.data]
+    bare = DirectForm(relax=False)
     parameters = {
         "oblique, defaults": {},
         "oblique, one lambda": {"lambda_": lambda_},
-        "oblique, one lambda, no refits": {
-            "lambda_": lambda_,
-            "algorithm": DirectForm(relax=False),
-        },
+        "oblique, one lambda, no refits": {"lambda_": lambda_, "algorithm": bare},
         "axis-aligned": {"split": "axis"},
     }
     if run.data == "mnist":
@@ -102,9 +105,9 @@ def methods(n, d, k):
         found[name] = lambda method=method: method.build(X, None, centers, None, rng=0)
     found["Ex-SingleLink"] = lambda: greedy.ExSingleLink(k).fit(X)
     found["tree of a mixture"] = lambda: grow_mixture(*mixture)
-    for split in ("oblique", "axis"):
-        model = tao(k, centers, {"split": split})
-        found[f"TAO {split}"] = lambda model=model: model.fit(X)
+    for name, parameters in OURS.items():
+        model = tao(k, centers, parameters)
+        found[name] = lambda model=model: model.fit(X)
     return found
 
 
