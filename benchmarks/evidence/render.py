@@ -132,12 +132,8 @@ def environment():
     modules = (words, costs, comparison, overview, tao_paper, other_papers, ablations, speed, peers)
     found.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}
     found.globals["check"] = check
-    found.filters |= {
-        "number": words.number,
-        "listed": words.listed,
-        "title": words.title,
-        "ratio": words.ratio,
-    }
+    filters = ("number", "listed", "title", "ratio")
+    found.filters |= {name: getattr(words, name) for name in filters}
     return found
 
 

@@ -138,13 +138,17 @@ class Comparison:
         return ratios(self.mean(limit), name, offset).median()
 
     def factor(self, method, name, offset=OFFSET):
-        """Return a factor as text, with a star if significant, and its interval beside oblique."""
+        """Return a factor as text, with a star if the difference is significant."""
         if method == name:
             return "-"
-        each = ratios(self.mean(), name, offset)[method]
+        value = self.factors(name, MAIN, offset)[method]
         star = "*" if offset == OFFSET and method in self.significant(name) else ""
-        between = _between(each) if offset == OFFSET and name == OBLIQUE else ""
-        return _finite(each.median()) + star + between
+        return _finite(value) + star
+
+    def paired(self, method):
+        """Return the factor beside TAO oblique with its bootstrap interval, as text."""
+        own = ratios(self.mean(), OBLIQUE)[method]
+        return number(own.median()) + _between(own)
 
     def wins(self, name, limit=MAIN):
         """Return the Duel with the best other tree of each data set, on new rows."""
@@ -174,9 +178,9 @@ class Comparison:
 
     def agreeing(self):
         """Return the trees whose clusters agree better with k-means than those of TAO oblique."""
-        found = {name: self.median(name, kind="nmi") for name in rivals(self.mean(), OBLIQUE)}
         own = round(self.median(OBLIQUE, kind="nmi"), 2)
-        names = [name for name, each in found.items() if round(each, 2) > own]
+        trees = rivals(self.mean(), OBLIQUE)
+        names = [name for name in trees if round(self.median(name, kind="nmi"), 2) > own]
         return [name.replace("CART, balanced", "balanced CART") for name in names]
 
     def head(self, limit):
