@@ -44,6 +44,7 @@ LOOKS = {
     **dict.fromkeys((oblique.PUBLISHED, contest.PUBLISHED), Look("#E69F00", "s", is_hollow=False)),
     "ExKMC, base IMM": Look("#F4A582", "D", is_hollow=True),
     contest.NO_COPIES: Look("#0072B2", "o", is_hollow=True),
+    contest.AXIS_NO_COPIES: Look("#009E73", "D", is_hollow=True),
     contest.SPEX_COPIES: Look("#8877FF", ">", is_hollow=True),
     "CART, balanced": Look("#7F7F7F", "^", is_hollow=True),
     "regression tree": Look("#7F7F7F", "v", is_hollow=True),

@@ -144,6 +144,7 @@ def write_fresh_data(folder, oblique_cost):
     costs = {"TAO oblique": oblique_cost, "TAO axis": 8, "SpEx oblique": 4, "TAO published": 5}
     costs |= {"ExKMC": 10, "ExGreedy": 11, "CART": 15, "L1 multinomial": 3}
     costs |= {"TAO oblique, no copies": oblique_cost, "SpEx oblique, copies": 4}
+    costs["TAO axis, no copies"] = 8
     rows = []
     for data, split in ((f"set {i}", split) for i in range(12) for split in range(2)):
         for method, cost in costs.items():

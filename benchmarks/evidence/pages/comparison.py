@@ -14,6 +14,7 @@ from benchmarks.evidence.pages.costs import (
     MULTINOMIAL,
     OFFSET,
     OFFSETS,
+    OURS,
     OWN,
     SIGNIFICANT,
     against_best,
@@ -27,17 +28,11 @@ from benchmarks.evidence.pages.costs import (
     times,
 )
 from benchmarks.evidence.pages.words import markdown, number, ratio, title
-from benchmarks.evidence.tables import final, known, peers
-from benchmarks.evidence.tables.contest import (
-    AXIS,
-    NO_COPIES,
-    OBLIQUE,
-    PUBLISHED,
-    SPEX,
-    SPEX_COPIES,
-)
+from benchmarks.evidence.tables import contest, final, known, peers
 
-ROWS = (OBLIQUE, NO_COPIES, AXIS, SPEX, SPEX_COPIES, PUBLISHED, "ExKMC", "ExGreedy", "CART")
+OBLIQUE, AXIS = OURS
+ROWS = (OBLIQUE, contest.NO_COPIES, AXIS, contest.AXIS_NO_COPIES, contest.SPEX, contest.SPEX_COPIES)
+ROWS += (contest.PUBLISHED, "ExKMC", "ExGreedy", "CART")
 _COLUMNS = {"fitted": "cost", "new": "cost_new", "nmi": "nmi", "parameters": "parameters"}
 OVERVIEW = (("leaves", 1), ("parameters", 30), MAIN)
 
@@ -150,6 +145,16 @@ class Comparison:
         own = ratios(self.mean(), OBLIQUE)[method]
         return number(own.median()) + _between(own)
 
+    def less(self, name, other, limit=MAIN):
+        """Return on how many data sets a method costs less than another one."""
+        mean = self.mean(limit).round(2)
+        return int((mean[name] < mean[other]).sum())
+
+    def chance(self, other):
+        """Return the p values of the difference from TAO oblique, as text."""
+        before, after = p_values(self.mean(), OBLIQUE)[other], self.tests[OBLIQUE][MAIN][other]
+        return f"p = {before:.2g} before and {after:.2g} after the correction"
+
     def wins(self, name, limit=MAIN):
         """Return the Duel with the best other tree of each data set, on new rows."""
         return against_best(self.mean(limit), name)
@@ -200,7 +205,7 @@ class Comparison:
         return [
             {
                 "method": method,
-                "trees": self.candidates(method),
+                "parameters": number(self.median(method, kind="parameters"), 0),
                 "none": str(self.missing(method)),
                 "fitted": self._cell(method, "fitted"),
                 "new": self.shown(method),
@@ -221,7 +226,7 @@ class Comparison:
         shapes = self.frame.groupby("data")[["rows", "columns", "clusters"]].first().astype(int)
         for data in mean.index:
             best = fitted.loc[data, rivals(fitted, OBLIQUE)].dropna().idxmin()
-            names = (OBLIQUE, NO_COPIES, AXIS, SPEX, "ExKMC", MULTINOMIAL, best)
+            names = (OBLIQUE, contest.NO_COPIES, AXIS, contest.SPEX, "ExKMC", MULTINOMIAL, best)
             cells = [_finite(float(mean.loc[data, name])) for name in names]
             rows, columns, k = shapes.loc[data]
             yield [title(data), f"{rows} x {columns}, {k}", *cells[:-1], f"{cells[-1]} ({best})"]

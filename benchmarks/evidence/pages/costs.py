@@ -11,30 +11,21 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.evidence.tables.contest import (
-    AXIS,
-    NO_COPIES,
-    OBLIQUE,
-    PARAMETERS,
-    PUBLISHED,
-    SPEX,
-    SPEX_COPIES,
-    TIMES,
-)
+from benchmarks.evidence.tables import contest
 
-OURS = (OBLIQUE, AXIS)
-OTHER_OBLIQUE = (SPEX, "obliquetree", PUBLISHED)
+OURS = (contest.OBLIQUE, contest.AXIS)
+OTHER_OBLIQUE = (contest.SPEX, "obliquetree", contest.PUBLISHED)
 MULTINOMIAL = "L1 multinomial"
-OWN = (*OURS, NO_COPIES)
+OWN = (*OURS, contest.NO_COPIES, contest.AXIS_NO_COPIES)
 # What the trees are compared with: no tree, and one that shows what copies do.
-BESIDE = (MULTINOMIAL, SPEX_COPIES)
+BESIDE = (MULTINOMIAL, contest.SPEX_COPIES)
 NO_RIVALS = (*OWN, *BESIDE)
 # Methods that one cannot ask for a size: all their trees are needed for one within a limit.
-WITHOUT_SIZE = (PUBLISHED, MULTINOMIAL, "obliquetree", "pycontree")
-WITHOUT_PARAMETERS = (SPEX, SPEX_COPIES)  # the same for limits of parameters
+WITHOUT_SIZE = (contest.PUBLISHED, MULTINOMIAL, "obliquetree", "pycontree")
+WITHOUT_PARAMETERS = (contest.SPEX, contest.SPEX_COPIES)  # the same for limits of parameters
 MAIN = ("parameters", 100)  # the limit that stands for all
-LIMITS = {("leaves", n): "k leaves" if n == 1 else f"{n}k leaves" for n in TIMES}
-LIMITS |= {("parameters", n): f"{n} parameters" for n in PARAMETERS}
+LIMITS = {("leaves", n): "k leaves" if n == 1 else f"{n}k leaves" for n in contest.TIMES}
+LIMITS |= {("parameters", n): f"{n} parameters" for n in contest.PARAMETERS}
 SIGNIFICANT = 0.05
 OFFSET, OFFSETS = 1.0, (0.1, 1.0, 5.0)  # percent: ratios are (cost + offset) / (cost + offset)
 LEVEL = 0.005  # costs in percent that are closer are equal: what two digits show
@@ -136,8 +127,9 @@ def against_best(mean, name):
 
 def rivals(table, name):
     """Return the other trees of a TAO method: axis-aligned ones only, for TAO axis."""
-    others = [other for other in table if other not in NO_RIVALS]
-    return [other for other in others if name != AXIS or other not in OTHER_OBLIQUE]
+    is_axis = name in (contest.AXIS, contest.AXIS_NO_COPIES)
+    left_out = NO_RIVALS + (OTHER_OBLIQUE if is_axis else ())
+    return [other for other in table if other not in left_out]
 
 
 def times(frame, limit):
@@ -151,5 +143,5 @@ def times(frame, limit):
 
 def ranks(mean):
     """Return the ranks of the trees that were run on all data sets; ties have their mean."""
-    complete = mean.drop(columns=[*BESIDE, NO_COPIES], errors="ignore").dropna(axis=1)
-    return complete.round(2).rank(axis=1)
+    left_out = [name for name in mean if name in NO_RIVALS and name not in OURS]
+    return mean.drop(columns=left_out).dropna(axis=1).round(2).rank(axis=1)

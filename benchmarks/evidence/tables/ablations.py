@@ -23,7 +23,7 @@ HELD = {"held_out": True}
 PARAMETERS = {
     "default": {},
     "one start": {"algorithm": DirectForm(n_init=1)},
-    "no refits, tuning or search": {"algorithm": DirectForm(relax=False)},
+    "first passes only": {"algorithm": DirectForm(relax=False)},
     "search of four rounds": {"algorithm": DirectForm(search="fast")},
     "no noisy copies": {"algorithm": DirectForm(copies=0)},
     PUBLISHED: {"algorithm": "published"},

@@ -25,7 +25,8 @@ from tao_cluster.problem.copies import with_noisy_copies
 TIMES, PARAMETERS = (1, 2, 4), (30, 100, 300)
 N_SPLITS, MOST_ROWS = 5, 800  # MOST_ROWS are fitted, and as many others are new
 OBLIQUE, AXIS = "TAO oblique", "TAO axis"
-NO_COPIES, PUBLISHED = "TAO oblique, no copies", "TAO published"
+NO_COPIES, AXIS_NO_COPIES = "TAO oblique, no copies", "TAO axis, no copies"
+PUBLISHED = "TAO published"
 SPEX, SPEX_COPIES = "SpEx oblique", "SpEx oblique, copies"
 
 
@@ -56,7 +57,9 @@ def runs(table, data, splits, case, others):
             PUBLISHED: (published_trees, {}),
         }
         measures |= {m.title: (sizes, m) for m in METHODS.values() if not m.is_path}
+        without = TAOClustering(split="axis", algorithm=DirectForm(copies=0))
         own = {BALANCED: BalancedCART(), SPEX_COPIES: WithCopies(split="oblique")}
+        own[AXIS_NO_COPIES] = without
         measures |= {name: (sizes, Contender(name, each, True)) for name, each in own.items()}
         measures |= dict.fromkeys(others, (peers.trees, numbers_of_leaves))
         found += [
