@@ -1,14 +1,8 @@
-"""Figures of the evidence for a paper or a page, drawn from the .csv files of docs/results.
+"""Figures of the results, drawn from the .csv files of docs/results as vectors.
 
-    python -m benchmarks.figures                           # all, as .pdf, into build/figures
-    python -m benchmarks.figures fronts --format svg --out docs/results
-    python -m benchmarks.figures ranks --results docs/results
-
-Vectors with embedded fonts. A method has the same colour and marker in all figures, and in the
-pictures of the package.
+A method has the same colour and marker in all figures, and in the pictures of the package.
 """
 
-import argparse
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -24,7 +18,6 @@ from benchmarks.evidence.tables import contest, exkmc, final, mu_path, oblique
 from tao_cluster.inspection.palette import Look, method_look
 from tao_cluster.plot.charts import log_ticks, scale_costs
 
-ROOT = Path(__file__).parents[1]
 STYLE = {
     "font.size": 8,
     "axes.spines.top": False,
@@ -32,7 +25,6 @@ STYLE = {
     "axes.titlesize": 9,
     "legend.frameon": False,
     "legend.fontsize": 7,
-    "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "figures",  # the same file for the same figures
     "lines.linewidth": 1.2,
@@ -228,33 +220,16 @@ FIGURES = {
 }
 
 
-def draw(name, results, out, suffix):
+def draw(name, results, out):
     """Write a figure from the files of a folder; None if its tables have not been measured."""
     make, *tables = FIGURES[name]
     frames = [Results(Path(results, f"{table}.csv")).frame() for table in tables]
     if any(frame.empty for frame in frames):
         return None
-    path = Path(out, f"{name}.{suffix}")
+    path = Path(out, f"{name}.svg")
     path.parent.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
         figure = make(*frames)
-        no_date = {"CreationDate": None} if suffix == "pdf" else {"Date": None}
-        figure.savefig(path, metadata=no_date if suffix in {"pdf", "svg"} else None, dpi=130)
+        figure.savefig(path, metadata={"Date": None})
         plt.close(figure)
     return path
-
-
-def main():
-    """Draw what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FIGURES))
-    parser.add_argument("--results", type=Path, default=ROOT / "docs" / "results")
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "figures")
-    parser.add_argument("--format", choices=["pdf", "svg", "png"], default="pdf")
-    options = parser.parse_args()
-    for name in options.names or FIGURES:
-        print(draw(name, options.results, options.out, options.format) or f"{name}: not measured")
-
-
-if __name__ == "__main__":
-    main()

@@ -66,7 +66,7 @@ def render(folder):
     measured = Provenance(folder).read()
     for name, (_, *tables) in FIGURES.items():
         if set(tables) <= set(measured):
-            draw(name, folder, folder, "svg")
+            draw(name, folder, folder)
     write_costs(folder)
     for name, page in pages(folder).items():
         Path(folder, name).write_text(page, encoding="utf-8")

@@ -132,28 +132,43 @@ class Comparison:
         """Return the median cost of each method relative to a TAO method."""
         return ratios(self.mean(limit), name, offset).median()
 
-    def factor(self, method, name, offset=OFFSET):
+    def factor(self, method, name):
         """Return a factor as text, with a star if the difference is significant."""
         if method == name:
             return "-"
-        value = self.factors(name, MAIN, offset)[method]
-        star = "*" if offset == OFFSET and method in self.significant(name) else ""
-        return _finite(value) + star
+        star = "*" if method in self.significant(name) else ""
+        return _finite(self.factors(name)[method]) + star
 
     def paired(self, method):
-        """Return the factor beside TAO oblique with its bootstrap interval, as text."""
+        """Return the factor beside TAO oblique with its interval and those of OFFSETS, as text."""
         own = ratios(self.mean(), OBLIQUE)[method]
-        return number(own.median()) + _between(own)
+        others = [number(self.factors(OBLIQUE, MAIN, each)[method]) for each in OFFSETS]
+        return f"{number(own.median())}{_between(own)} ({', '.join(others)})"
 
     def less(self, name, other, limit=MAIN):
-        """Return on how many data sets a method costs less than another one."""
-        mean = self.mean(limit).round(2)
-        return int((mean[name] < mean[other]).sum())
+        """Return on how many data sets a method costs less than another one, as text.
+
+        Data sets on which the other one has no tree in some split do not count.
+        """
+        mean = self.mean(limit).round(2)[[name, other]]
+        mean = mean[np.isfinite(mean[other])]
+        return f"{(mean[name] < mean[other]).sum()} of {len(mean)}"
 
     def chance(self, other):
         """Return the p values of the difference from TAO oblique, as text."""
         before, after = p_values(self.mean(), OBLIQUE)[other], self.tests[OBLIQUE][MAIN][other]
         return f"p = {before:.2g} before and {after:.2g} after the correction"
+
+    def alone(self, name):
+        """Return the rivals of one of our trees that are significantly better, and those not worse.
+
+        Holm's correction is for these rivals alone.
+        """
+        mean = self.mean()
+        tested = holm(p_values(mean, name)[rivals(mean, name)])
+        is_worse = self.factors(name)[tested.index] > 1
+        is_clear = tested < SIGNIFICANT
+        return list(tested.index[is_clear & ~is_worse]), list(tested.index[~(is_clear & is_worse)])
 
     def wins(self, name, limit=MAIN):
         """Return the Duel with the best other tree of each data set, on new rows."""
@@ -206,11 +221,10 @@ class Comparison:
             {
                 "method": method,
                 "parameters": number(self.median(method, kind="parameters"), 0),
-                "none": str(self.missing(method)),
                 "fitted": self._cell(method, "fitted"),
                 "new": self.shown(method),
                 "NMI": self._cell(method, "nmi"),
-                **{_beside(offset): self.factor(method, OBLIQUE, offset) for offset in OFFSETS},
+                "beside oblique": self.factor(method, OBLIQUE),
                 "beside axis": self.factor(method, AXIS),
                 "time": ratio(self.time(method)[0]),
             }
@@ -226,7 +240,8 @@ class Comparison:
         shapes = self.frame.groupby("data")[["rows", "columns", "clusters"]].first().astype(int)
         for data in mean.index:
             best = fitted.loc[data, rivals(fitted, OBLIQUE)].dropna().idxmin()
-            names = (OBLIQUE, contest.NO_COPIES, AXIS, contest.SPEX, "ExKMC", MULTINOMIAL, best)
+            ours = (OBLIQUE, contest.NO_COPIES, AXIS)
+            names = (*ours, contest.PUBLISHED, contest.SPEX, "ExKMC", best)
             cells = [_finite(float(mean.loc[data, name])) for name in names]
             rows, columns, k = shapes.loc[data]
             yield [title(data), f"{rows} x {columns}, {k}", *cells[:-1], f"{cells[-1]} ({best})"]
@@ -251,10 +266,6 @@ class Comparison:
             cells |= {"NMI": self._cell(method, "nmi")} if has_agreement else {}
             lines.append(cells | {"time": ratio(self.time(method)[0])})
         return markdown(lines)
-
-
-def _beside(offset):
-    return "beside oblique" if offset == OFFSET else f"c = {offset:g}"
 
 
 def _between(values):

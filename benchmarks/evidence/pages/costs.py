@@ -27,7 +27,7 @@ MAIN = ("parameters", 100)  # the limit that stands for all
 LIMITS = {("leaves", n): "k leaves" if n == 1 else f"{n}k leaves" for n in contest.TIMES}
 LIMITS |= {("parameters", n): f"{n} parameters" for n in contest.PARAMETERS}
 SIGNIFICANT = 0.05
-OFFSET, OFFSETS = 1.0, (0.1, 1.0, 5.0)  # percent: ratios are (cost + offset) / (cost + offset)
+OFFSET, OFFSETS = 1.0, (0.1, 5.0)  # percent: ratios are (cost + offset) / (cost + offset)
 LEVEL = 0.005  # costs in percent that are closer are equal: what two digits show
 _INFINITE = 1e3  # logarithm of the ratio to an infinite cost: only its rank counts
 
