@@ -42,7 +42,7 @@ def test_pages_show_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
     for page in (ROOT / "README.md", DOCS / "index.md"):
         assert f'{FIT} --names "{NAMES}"\n' in page.read_text(encoding="utf-8")
         assert rules in blocks(page)
-        assert costs[0] in blocks(page)
+    assert costs[0] in blocks(ROOT / "README.md")
 
 
 @pytest.mark.slow
