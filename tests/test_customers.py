@@ -51,9 +51,7 @@ def test_the_guide_shows_what_the_command_line_prints(tmp_path, monkeypatch, cap
     (tmp_path / "customers.csv").write_bytes((DOCS / "customers.csv").read_bytes())
     found = "".join(blocks(DOCS / "guide" / "command_line.md"))
     exec(re.search(r'^\$ python -c "(.*)"$', found, re.M)[1])  # noqa: S102
-    commands = re.findall(
-        r"^\$ tao-cluster (.*)\n((?:(?!\$ |tao-cluster ).*\n)*)", found, re.M
-    )
+    commands = re.findall(r"^\$ tao-cluster (.*)\n((?:(?!\$ |tao-cluster ).*\n)*)", found, re.M)
     assert len(commands) >= 5
     for command, shown in commands:
         assert main(shlex.split(command)) == 0

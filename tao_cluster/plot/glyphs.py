@@ -340,8 +340,7 @@ class Bars:
     has_line : bool, default=False
         Whether further features are counted in a line of their own above the threshold.
     leaf_limit : float, default=0.0
-        Difference in standard deviations of the longest bar of leaves with at least 1 % of the rows.
-        Longer bars of other leaves are cut. It is 0 if leaves have no bars.
+        Longest bar of leaves with 1 % of the rows, in standard deviations; 0 if there are no bars.
     has_sums : bool, default=True
         Whether some test is a sum of several features.
     n_listed : int array of shape (n_nodes,), optional
