@@ -52,7 +52,7 @@ class NClusters(Suggestion):
     """
 
     def plot(self, *, title=None, **options):
-        """Draw the share of halvings with gaps, the stability and the costs of each number.
+        """Draw the share of divisions with gaps, the stability and the costs of each number.
 
         Parameters
         ----------

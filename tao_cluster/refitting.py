@@ -326,8 +326,8 @@ def _changes(model, found, keep, before, joint):
     explains = new["summary"]["explains_labels"]
     lines = [
         f'Refit with keep="{keep}": {100 * kept:.1f} % of the rows keep their cluster.',
-        f"{'Rows with another label' if explains else 'Cost increase'}: {costs[0]} in the old fit, "
-        f"{before:.1f} % on the new rows with the old tests and free centres, {costs[1]} now.",
+        f"{'Rows with another label' if explains else 'Cost increase'}: {costs[0]} in the old fit. "
+        f"On the new rows, {before:.1f} % before the refit and {costs[1]} after it.",
         "Shares of the rows in percent, and overlap then and now on the new rows (Jaccard index):",
         sizes.to_string(float_format="{:.1f}".format, na_rep="-"),
     ]

@@ -28,7 +28,7 @@ def test_pages_show_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "customers.csv").write_bytes((DOCS / "customers.csv").read_bytes())
     start = blocks(DOCS / "start.md")
-    for command in (FIT, COMPARE):
+    for command in (f"{FIT} --force", COMPARE):
         main(command.split()[1:])
         (shown,) = (block for block in start if command in block)
         assert shows(shown.partition(f"$ {command}\n")[2], capsys.readouterr().out)
@@ -42,19 +42,16 @@ def test_pages_show_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
     for page in (ROOT / "README.md", DOCS / "index.md"):
         assert f'{FIT} --names "{NAMES}"\n' in page.read_text(encoding="utf-8")
         assert rules in blocks(page)
-        assert costs[0] in blocks(page)
+    assert costs[0] in blocks(ROOT / "README.md")
 
 
 @pytest.mark.slow
 def test_the_guide_shows_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "customers.csv").write_bytes((DOCS / "customers.csv").read_bytes())
-    with Path("customers.csv").open("rb") as file:
-        Path("october.csv").write_bytes(b"".join(file.readlines()[:601]))
     found = "".join(blocks(DOCS / "guide" / "command_line.md"))
-    commands = re.findall(
-        r"^\$ tao-cluster (.*)\n((?:(?!\$ tao-cluster|tao-cluster ).*\n)*)", found, re.M
-    )
+    exec(re.search(r'^\$ python -c "(.*)"$', found, re.M)[1])  # noqa: S102
+    commands = re.findall(r"^\$ tao-cluster (.*)\n((?:(?!\$ |tao-cluster ).*\n)*)", found, re.M)
     assert len(commands) >= 5
     for command, shown in commands:
         assert main(shlex.split(command)) == 0

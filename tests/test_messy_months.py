@@ -85,6 +85,12 @@ def test_without_a_change_nothing_is_reported(job):
 
 
 def test_a_refit_keeps_rules_and_names(job):
-    same, sql = job["same_rules"], job["to_sql"]
-    assert sql(same) == sql(job["pipeline"])
-    assert (job["loaded"].predict(job["october"]) == same.predict(job["october"])).all()
+    assert job["to_sql"](job["same_rules"]) == job["to_sql"](job["pipeline"])
+
+
+def test_one_cluster_more_gives_the_new_kind_a_segment_of_its_own(job):
+    october, six = job["october"], job["six"]
+    clusters = six.predict(october)
+    assert (job["loaded"].predict(october) == clusters).all()
+    is_company = clusters == list(six[-1].cluster_names_).index("Companies")
+    assert (is_company == job["is_firm"]).mean() > 0.99

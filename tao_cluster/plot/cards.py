@@ -93,7 +93,7 @@ class _Card(NamedTuple):
         is_whole = not any(MARK in line for line in [*head, *(row[0] for row in rows)])
         if has_rules:
             rule = segment.rule[:1].upper() + segment.rule[1:]
-            lines = [_cut(line, _SIZE, width) for line in wrap(rule, _SIZE, width, _BREAKS)]
+            lines = [_cut(line, _SIZE, width) for line in wrap(rule, _SIZE, 0.95 * width, _BREAKS)]
             lines[_MOST_LINES:] = [MARK] * (len(lines) > _MOST_LINES)
             rows = [*((line, "", None) for line in [*lines, ""]), *rows]
         return cls(segment, head, size, rows, len(bars), is_whole)

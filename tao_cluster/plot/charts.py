@@ -57,7 +57,7 @@ def plot_n_clusters(table, chosen, limits, title=None, **options):
             if chosen in table.index:
                 ax.axvline(chosen, color=ink("0.4"), linestyle=":")
             ax.set_xlabel("number of clusters")
-        axes[0].set_ylabel("share of halvings, or index")
+        axes[0].set_ylabel("share of divisions, or index")
         axes[1].set_ylabel("cost of the tree, % above no tree" if has_trees else "cost per row")
         for ax in axes:
             ax.update_datalim([(table.index[0], 0.0)])

@@ -340,7 +340,7 @@ class Bars:
     has_line : bool, default=False
         Whether further features are counted in a line of their own above the threshold.
     leaf_limit : float, default=0.0
-        Difference in standard deviations of the longest bar of a leaf; 0 if leaves have no bars.
+        Longest bar of leaves with 1 % of the rows, in standard deviations; 0 if there are no bars.
     has_sums : bool, default=True
         Whether some test is a sum of several features.
     n_listed : int array of shape (n_nodes,), optional
@@ -367,18 +367,18 @@ class Bars:
         n_terms[list(sets)] = 1
         n_bars = min(sizes.n_terms, max(1, int(n_terms.max())))
         n_leaf_bars = min(sizes.n_lines, tree.n_features)
-        found = [
-            each
-            for leaf in (() if rows is None else tree.leaves.tolist())
-            for each in rows.differences(leaf, n_leaf_bars, feature_names)
-        ]
+        leaves = () if rows is None else tree.leaves.tolist()
+        means = {leaf: rows.differences(leaf, n_leaf_bars, feature_names) for leaf in leaves}
+        found = [each for own in means.values() for each in own]
         size = max(_NAME_SIZE, sizes.smallest)
         tested = [feature_names[j] for j in tree.used_features]
         names = [*tested, *(each.name for each in found)]
         lines = [line for name in names for line in name_lines(name, size, _NAME_WIDTH)]
         widest = max((text_width(line, size) for line in lines), default=0.0) + 0.92
         # A single bar for each leaf says little, and without differences there is none.
-        limit = max((abs(each.deviation) for each in found), default=0.0)
+        # A few rows can lie far away, such as those without a segment. They do not set the scale.
+        large = [own for leaf, own in means.items() if 100 * rows.counts[leaf] >= rows.counts[0]]
+        limit = max((abs(each.deviation) for own in large for each in own), default=0.0)
         limit = limit if n_leaf_bars > 1 and limit > 1e-9 else 0.0
         numbers = [text_width(each.text, size) + _LEAF_BAR * (limit > 0) for each in found]
         pairs = [(text_width(each.name, size), n) for each, n in zip(found, numbers, strict=True)]
@@ -480,7 +480,7 @@ class Bars:
             last = line.part(line.height - LINE, margin=0.05)
             if self.leaf_limit:
                 zero = last.right - wide / 2 + 0.03
-                bar = (wide / 2 - 0.03) * each.deviation / self.leaf_limit
+                bar = (wide / 2 - 0.03) * np.clip(each.deviation / self.leaf_limit, -1, 1)
                 last.bar(ax, zero, bar, 0.075, ink(leaf.color), zorder=4)
                 _draw_zero(ax, last, zero)
             style = {"x": last.right - wide, "ha": "right", "max_width": last.width - wide}
