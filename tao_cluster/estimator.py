@@ -167,7 +167,7 @@ class TAOClustering(TreeClustering):
         that ends in such an estimator, rows are clustered in the space of its transformed columns,
         and the tree tests the columns of X. An array gives the centres, in the units of X. A fitted
         estimator of other columns or rows raises an error. If it has only ``labels_``, they must be
-        those of the rows of X. With ``standardize=True``, fit it to scaled columns.
+        those of the rows of X. With ``standardize=True``, give it unfitted, or a pipeline.
     algorithm : {"direct", "penalty", "published"}, DirectForm or PenaltyMethod, default="direct"
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
