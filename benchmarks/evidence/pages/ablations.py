@@ -22,7 +22,6 @@ def numbers(frames):
     return {
         "found": found,
         "larger": sorted(larger, key=lambda name: -own[name][0]),
-        "rest": [size[0] for name, size in own.items() if name not in larger],
         "sets": sets,
         "n_seeds": frame["seed"].nunique(),
     }

@@ -129,13 +129,22 @@ class Comparison:
 
         The dict also has those without a significant difference (`open`) and all (`others`).
         """
-        others = [other for other in self.tests[name][limit].index if other not in BESIDE]
-        factors = self.factors(name, limit)
-        differ = [other for other in others if other in self.significant(name, limit)]
+        tested = self.tests[name][limit].drop([*BESIDE], errors="ignore")
+        return self._verdict(tested, self.factors(name, limit))
+
+    def alone(self, name):
+        """Return the same for one of our trees, with Holm's correction for its rivals alone."""
+        mean = self.mean()
+        tested = holm(p_values(mean, name)[rivals(mean, name)])
+        return self._verdict(tested, self.factors(name))
+
+    @staticmethod
+    def _verdict(tested, factors):
+        differ = tested.index[tested < SIGNIFICANT]
         worse, better = ([other for other in differ if sign * (factors[other] - 1) > 0]
                          for sign in (1, -1))  # fmt: skip
-        open_ = [other for other in others if other not in differ]
-        return {"others": others, "worse": worse, "better": better, "open": open_}
+        open_ = [other for other in tested.index if other not in differ]
+        return {"others": list(tested.index), "worse": worse, "better": better, "open": open_}
 
     def factors(self, name, limit=MAIN, offset=OFFSET):
         """Return the median cost of each method relative to a TAO method."""
@@ -167,17 +176,6 @@ class Comparison:
         """Return the p values of the difference from TAO oblique, as text."""
         before, after = p_values(self.mean(), OBLIQUE)[other], self.tests[OBLIQUE][MAIN][other]
         return f"p = {before:.2g} before and {after:.2g} after the correction"
-
-    def alone(self, name):
-        """Return the rivals of one of our trees that are significantly better, and those not worse.
-
-        Holm's correction is for these rivals alone.
-        """
-        mean = self.mean()
-        tested = holm(p_values(mean, name)[rivals(mean, name)])
-        is_worse = self.factors(name)[tested.index] > 1
-        is_clear = tested < SIGNIFICANT
-        return list(tested.index[is_clear & ~is_worse]), list(tested.index[~(is_clear & is_worse)])
 
     def wins(self, name, limit=MAIN):
         """Return the Duel with the best other tree of each data set, on new rows."""

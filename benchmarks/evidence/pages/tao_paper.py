@@ -212,11 +212,11 @@ def _readings(frame):
 def _paths(frame):
     """Return one row per fit of figure 3: the cost of the first tree, and the result."""
     found = []
-    for (data, method, setting), part in frame.groupby(["data", "method", "setting"], sort=False):
-        first = part.loc[part["work"] == mu_path.DIRECT_FIT, "cost"].mean()  # or NaN
+    for (data, setting), part in frame.groupby(["data", "setting"], sort=False):
+        first = part.loc[part["work"] == mu_path.DIRECT_FIT, "cost"].iloc[0]
         result = part[part["work"] == RESULT].iloc[-1]
         found.append(
-            {"data": data, "method": method, "setting": setting.removesuffix(oblique.STARTS)}
+            {"data": data, "setting": setting.removesuffix(oblique.STARTS)}
             | {"first": first, "result": result, "falls": result["cost"] < first - SAME}
             | {"least": part["cost"].min()}
         )

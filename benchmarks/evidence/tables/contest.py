@@ -57,9 +57,11 @@ def runs(table, data, splits, case, others):
             PUBLISHED: (published_trees, {}),
         }
         measures |= {m.title: (sizes, m) for m in METHODS.values() if not m.is_path}
-        without = TAOClustering(split="axis", algorithm=DirectForm(copies=0))
-        own = {BALANCED: BalancedCART(), SPEX_COPIES: WithCopies(split="oblique")}
-        own[AXIS_NO_COPIES] = without
+        own = {
+            BALANCED: BalancedCART(),
+            SPEX_COPIES: WithCopies(split="oblique"),
+            AXIS_NO_COPIES: TAOClustering(split="axis", algorithm=DirectForm(copies=0)),
+        }
         measures |= {name: (sizes, Contender(name, each, True)) for name, each in own.items()}
         measures |= dict.fromkeys(others, (peers.trees, numbers_of_leaves))
         found += [
