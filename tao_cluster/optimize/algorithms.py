@@ -134,8 +134,8 @@ class PenaltyMethod(Part):
     It minimises E(Z, psi) + lambda sum_i ||w_i||_1 + mu P(Z, T(X)) (eq. 6) for mu_t = mu_0 a^t.
     The paper leaves some choices open. Each of them is a parameter here: `penalty`, `strength`,
     `accept`, `result`, `initial_mu` and `node_solver`. The defaults follow the equations of the
-    paper. ``algorithm="published"`` is the interpretation that we took, from trees of table 2 on
-    letter and Fashion-MNIST, with the best of eight first trees.
+    paper. ``algorithm="published"`` is the interpretation that was chosen by its trees of letter
+    and Fashion-MNIST (table 2 of the paper). It has the best of eight first trees.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class PenaltyMethod(Part):
     strength : {"lambda/mu", "constant", "lambda*mu_0/mu", "lambda/max(mu,1)"}, default="lambda/mu"
         Regularization strength of the tree step. "lambda/mu" is that of eq. 8. With "constant" it
         is lambda for all mu. This contradicts eq. 8, but gives trees that are nearer to those of
-        table 2. The direct fit has the strength lambda, except for "lambda/mu".
+        table 2 than "lambda/mu". The direct fit has the strength lambda, except for "lambda/mu".
     accept : {"if better", "if loss falls", "always"}, default="if better"
         Which updates of nodes are accepted. With "if better", an update must lower the loss of the
         node plus strength * ||w||_1 ("we can guarantee a monotonic decrease in the objective by

@@ -21,6 +21,7 @@ _LOOSE = 0.13  # most space that is added below a bar to fill the height of a ca
 _LONGEST, _LONGEST_NAME = 3.0, 150  # standard deviations, and characters
 _MOST_LINES = 14  # of a rule
 _BREAKS = " _/"  # a name may be broken behind one of these characters
+_RULE = 0.95  # of the width of a card: the lines of a rule end before its edge
 _LEGEND = "Numbers are means, and in parentheses those of all rows."
 _CAPTION = "Bars are the differences of both in standard deviations (at most 3 are drawn)."
 # Forms in the order of trying: whether all words are shown, whether rules are, and the most lines
@@ -93,7 +94,7 @@ class _Card(NamedTuple):
         is_whole = not any(MARK in line for line in [*head, *(row[0] for row in rows)])
         if has_rules:
             rule = segment.rule[:1].upper() + segment.rule[1:]
-            lines = [_cut(line, _SIZE, width) for line in wrap(rule, _SIZE, 0.95 * width, _BREAKS)]
+            lines = [_cut(line, _SIZE, width) for line in wrap(rule, _SIZE, _RULE * width, _BREAKS)]
             lines[_MOST_LINES:] = [MARK] * (len(lines) > _MOST_LINES)
             rows = [*((line, "", None) for line in [*lines, ""]), *rows]
         return cls(segment, head, size, rows, len(bars), is_whole)
