@@ -93,8 +93,8 @@ class _Card(NamedTuple):
             rows += [*((line, "", None) for line in lines), (last, numbers, deviation)]
         is_whole = not any(MARK in line for line in [*head, *(row[0] for row in rows)])
         if has_rules:
-            rule = segment.rule[:1].upper() + segment.rule[1:]
-            lines = [_cut(line, _SIZE, width) for line in wrap(rule, _SIZE, _RULE * width, _BREAKS)]
+            lines = wrap(segment.rule, _SIZE, _RULE * width, _BREAKS)
+            lines = [_cut(line, _SIZE, width) for line in lines]
             lines[_MOST_LINES:] = [MARK] * (len(lines) > _MOST_LINES)
             rows = [*((line, "", None) for line in [*lines, ""]), *rows]
         return cls(segment, head, size, rows, len(bars), is_whole)

@@ -61,7 +61,7 @@ def check(figure, found, n_bars, longest):
         assert page.x0 <= box.x0 <= box.x1 <= page.x1
         assert page.y0 <= box.y0 <= box.y1 <= page.y1
     known = [found.title, figure.caption, *(s.name for s in found.segments)]
-    known += [f"{s.rule} {s.rule.capitalize()} {s.size} {s.share:.1%}" for s in found.segments]
+    known += [f"{s.rule} {s.size} {s.share:.1%}" for s in found.segments]
     known += [f"{label} {numbers}" for s in found.segments for label, numbers, _ in s.bars]
     words = set(re.split("[ _/]+", " ".join(known).replace("%", " %"))) | {"…", ""}
     for word in set(re.split("[ _/]+", " ".join(text.get_text() for text in texts))) - words:

@@ -31,6 +31,7 @@ from benchmarks.evidence.pages.words import markdown, number, ratio, title
 from benchmarks.evidence.tables import contest, final, known, peers
 
 OBLIQUE, AXIS = OURS
+NO_COPIES = (contest.NO_COPIES, contest.AXIS_NO_COPIES)
 ROWS = (OBLIQUE, contest.NO_COPIES, AXIS, contest.AXIS_NO_COPIES, contest.SPEX, contest.SPEX_COPIES)
 ROWS += (contest.PUBLISHED, "ExKMC", "ExGreedy", "CART")
 _COLUMNS = {"fitted": "cost", "new": "cost_new", "nmi": "nmi", "parameters": "parameters"}
@@ -101,19 +102,22 @@ class Comparison:
 
     @cached_property
     def tests(self):
-        """p values against both TAO methods: Holm's correction is for all limits and methods."""
-        return self._tested(self.mean)
+        """p values against both TAO methods: Holm's correction is for all limits and methods.
+
+        It is made apart for the two methods without copies.
+        """
+        return pd.concat([self._tested(self.mean, names) for names in (OURS, NO_COPIES)])
 
     @cached_property
     def tests_of_trees(self):
         """The same of the data sets on which both methods have trees."""
-        return self._tested(lambda limit: self.mean(limit).replace(np.inf, np.nan))
+        return self._tested(lambda limit: self.mean(limit).replace(np.inf, np.nan), OURS)
 
     @staticmethod
-    def _tested(costs):
+    def _tested(costs, names):
         found = {
             (name, limit, other): p_value
-            for name, limit in product(OURS, LIMITS)
+            for name, limit in product(names, LIMITS)
             for other, p_value in p_values(costs(limit), name).items()
             if other not in OWN
         }
@@ -130,16 +134,7 @@ class Comparison:
         The dict also has those without a significant difference (`open`) and all (`others`).
         """
         tested = self.tests[name][limit].drop([*BESIDE], errors="ignore")
-        return self._verdict(tested, self.factors(name, limit))
-
-    def alone(self, name):
-        """Return the same for one of our trees, with Holm's correction for its rivals alone."""
-        mean = self.mean()
-        tested = holm(p_values(mean, name)[rivals(mean, name)])
-        return self._verdict(tested, self.factors(name))
-
-    @staticmethod
-    def _verdict(tested, factors):
+        factors = self.factors(name, limit)
         differ = tested.index[tested < SIGNIFICANT]
         worse, better = ([other for other in differ if sign * (factors[other] - 1) > 0]
                          for sign in (1, -1))  # fmt: skip
@@ -163,18 +158,18 @@ class Comparison:
         others = [number(self.factors(OBLIQUE, MAIN, each)[method]) for each in OFFSETS]
         return f"{number(own.median())}{_between(own)} ({', '.join(others)})"
 
-    def less(self, name, other, limit=MAIN):
+    def less(self, name, other, limit=MAIN, without=()):
         """Return on how many data sets a method costs less than another one, as text.
 
         Data sets on which the other one has no tree in some split do not count.
         """
-        mean = self.mean(limit).round(2)[[name, other]]
+        mean = self.mean(limit).round(2)[[name, other]].drop([*without])
         mean = mean[np.isfinite(mean[other])]
         return f"{(mean[name] < mean[other]).sum()} of {len(mean)}"
 
-    def chance(self, other):
-        """Return the p values of the difference from TAO oblique, as text."""
-        before, after = p_values(self.mean(), OBLIQUE)[other], self.tests[OBLIQUE][MAIN][other]
+    def chance(self, other, name=OBLIQUE):
+        """Return the p values of the difference from one of our trees, as text."""
+        before, after = p_values(self.mean(), name)[other], self.tests[name][MAIN][other]
         return f"p = {before:.2g} before and {after:.2g} after the correction"
 
     def wins(self, name, limit=MAIN):
@@ -247,8 +242,7 @@ class Comparison:
         shapes = self.frame.groupby("data")[["rows", "columns", "clusters"]].first().astype(int)
         for data in mean.index:
             best = fitted.loc[data, rivals(fitted, OBLIQUE)].dropna().idxmin()
-            ours = (OBLIQUE, contest.NO_COPIES, AXIS)
-            names = (*ours, contest.PUBLISHED, contest.SPEX, "ExKMC", best)
+            names = (OBLIQUE, NO_COPIES[0], AXIS, contest.PUBLISHED, contest.SPEX, "ExKMC", best)
             cells = [_finite(float(mean.loc[data, name])) for name in names]
             rows, columns, k = shapes.loc[data]
             yield [title(data), f"{rows} x {columns}, {k}", *cells[:-1], f"{cells[-1]} ({best})"]

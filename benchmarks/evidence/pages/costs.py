@@ -5,6 +5,7 @@ without a tree within the limit has an infinite cost, in all tables alike. The c
 the mean over its splits, and so infinite if one split has no tree.
 """
 
+from bisect import bisect
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ BESIDE = (MULTINOMIAL, contest.SPEX_COPIES)
 NO_RIVALS = (*OWN, *BESIDE)
 # Methods that one cannot ask for a size: all their trees are needed for one within a limit.
 WITHOUT_SIZE = (contest.PUBLISHED, MULTINOMIAL, "obliquetree", "pycontree")
-WITHOUT_PARAMETERS = (contest.SPEX, contest.SPEX_COPIES)  # the same for limits of parameters
+ALL_NEEDED = {"leaves": WITHOUT_SIZE, "parameters": (*WITHOUT_SIZE, *contest.ALL_LEAVES)}
 MAIN = ("parameters", 100)  # the limit that stands for all
 LIMITS = {("leaves", n): "k leaves" if n == 1 else f"{n}k leaves" for n in contest.TIMES}
 LIMITS |= {("parameters", n): f"{n} parameters" for n in contest.PARAMETERS}
@@ -133,12 +134,24 @@ def rivals(table, name):
 
 
 def times(frame, limit):
-    """Return the mean CPU seconds of each data set and method, for the trees within a limit."""
-    whole = frame.groupby(["data", "method", "seed"])["seconds"].transform("sum")
-    all_needed = WITHOUT_SIZE if limit[0] == "leaves" else WITHOUT_SIZE + WITHOUT_PARAMETERS
-    needs_all = frame["method"].isin(all_needed)
-    frame = frame.assign(seconds=frame["seconds"].where(~needs_all, whole))
-    return means(by_split(frame, limit, "seconds").replace(np.inf, np.nan))[0]
+    """Return the mean CPU seconds of each data set and method: of the fit asked for a limit.
+
+    All trees of a method count that cannot be asked for it.
+    """
+    fits = frame.groupby(["data", "method", "seed"])["seconds"]
+    needs_all = frame["method"].isin(ALL_NEEDED[limit[0]])
+    asked = [_nth(*row, limit) for row in frame[["method", "clusters"]].itertuples(index=False)]
+    kept = fits.cumcount() == np.where(needs_all | (fits.transform("size") == 1), 0, asked)
+    frame = frame.assign(seconds=frame["seconds"].where(~needs_all, fits.transform("sum")))[kept]
+    return means(frame.set_index(["data", "seed", "method"])["seconds"].unstack("method"))[0]
+
+
+def _nth(method, k, limit):
+    """Return which fit of a method is the one that was asked for a limit."""
+    if method in (contest.OBLIQUE, contest.NO_COPIES):
+        return list(LIMITS).index(limit)
+    leaves = limit[1] * k if limit[0] == "leaves" else contest.leaves_within(limit[1])
+    return bisect(contest.numbers_of_leaves(k, method), leaves) - 1
 
 
 def ranks(mean):

@@ -1,7 +1,7 @@
 """The page of speed: CPU times beside k-means and CART of the same run, and how they grow."""
 
 from benchmarks.evidence.pages.words import title
-from benchmarks.evidence.tables.speed import BESIDE, GROWTH, GROWTHS, NAME
+from benchmarks.evidence.tables.speed import BESIDE, GROWTH, GROWTHS, LAMBDAS, NAME
 
 
 def numbers(frames):
@@ -13,6 +13,7 @@ def numbers(frames):
         "fits": frame[frame["setting"] == BESIDE],
         "grown": _growths(growth),
         "first": first.iloc[0],
+        "lambdas": LAMBDAS,
     }
 
 

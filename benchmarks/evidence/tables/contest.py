@@ -27,7 +27,7 @@ N_SPLITS, MOST_ROWS = 5, 800  # MOST_ROWS are fitted, and as many others are new
 OBLIQUE, AXIS = "TAO oblique", "TAO axis"
 NO_COPIES, AXIS_NO_COPIES = "TAO oblique, no copies", "TAO axis, no copies"
 PUBLISHED = "TAO published"
-SPEX, SPEX_COPIES = "SpEx oblique", "SpEx oblique, copies"
+ALL_LEAVES = SPEX, SPEX_COPIES = "SpEx oblique", "SpEx oblique, copies"
 
 
 class WithCopies(SpEx):
@@ -71,18 +71,25 @@ def runs(table, data, splits, case, others):
     return found
 
 
-def numbers_of_leaves(k):
-    """Return k, 2 k, 4 k, and the leaves of axis-aligned trees of 30, 100 and 300 parameters."""
-    leaves = {times * k for times in TIMES} | {(size + 2) // 3 for size in PARAMETERS}
-    return sorted(n for n in leaves if n >= k)
+def numbers_of_leaves(k, method=""):
+    """Return k, 2 k, 4 k, and the leaves of axis-aligned trees of 30, 100 and 300 parameters.
+
+    SpEx oblique is asked for others as well, because its parameters are not known before.
+    """
+    leaves = {times * k for times in TIMES} | set(map(leaves_within, PARAMETERS))
+    others = range(k, leaves_within(100) + 1) if method in ALL_LEAVES else ()
+    return sorted({n for n in leaves if n >= k}.union(others))
+
+
+def leaves_within(n_parameters):
+    """Return the most leaves of an axis-aligned tree with so many parameters."""
+    return (n_parameters + 2) // 3
 
 
 def sizes(workshop, run):
     """Return one row per number of leaves; one row if the method has one leaf per cluster."""
     case, method = workshop.case(run.data, **run.options["case"]), run.options["method"]
-    leaves = numbers_of_leaves(case.n_clusters)
-    if run.method in (SPEX, SPEX_COPIES):
-        leaves = sorted({*leaves, *range(case.n_clusters, 35)})
+    leaves = numbers_of_leaves(case.n_clusters, run.method)
     parameters = [{"max_leaves": n} for n in leaves] if method.is_sized else [{}]
     models = [clone(method.estimator).set_params(**each) for each in parameters]
     return _fits(case, run.seed, models)

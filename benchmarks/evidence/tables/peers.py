@@ -71,12 +71,15 @@ def _axis_size(fitted):
 
 
 def _multinomial(case, leaves, seed):
-    """No tree, so that it has no leaves; its intercepts are parameters, as thresholds are."""
+    """No tree, so that it has no leaves; its intercepts are parameters, as thresholds are.
+
+    Each fit starts from the one before, so that more of them converge.
+    """
     del leaves
-    n_rows = case.X.shape[0]
+    terms = {"l1_ratio": 1.0, "random_state": seed, "warm_start": True}
+    model = LogisticRegression(solver="saga", max_iter=MOST_ITERATIONS, **terms)
     for strength in _STRENGTHS:
-        terms = {"C": 1 / (strength * n_rows), "l1_ratio": 1.0, "random_state": seed}
-        model = LogisticRegression(solver="saga", max_iter=MOST_ITERATIONS, **terms)
+        model.set_params(C=1 / (strength * case.X.shape[0]))
         yield model, _labels(case), lambda fitted: (None, int((fitted.coef_ != 0).sum()))
 
 
