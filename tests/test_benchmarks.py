@@ -152,9 +152,10 @@ def write_fresh_data(folder, oblique_cost):
             own = {"data": data, "method": method, "seed": split, "cost_new": cost + shift}
             # With one leaf per cluster oblique trees lose, and with 300 parameters all are equal.
             first = own | {"cost_new": 2 * cost + 10 * (method == "TAO oblique") + shift}
-            rows += [first | {"leaves": 8, "parameters": 22, "cost": 3}]
-            rows += [own | {"leaves": 30, "parameters": 88, "cost": 2}]
-            rows += [own | {"leaves": 90, "parameters": 268, "cost": 1, "cost_new": 2 + shift}]
+            # Two rows each: a method is asked for six sizes.
+            rows += 2 * [first | {"leaves": 8, "parameters": 22, "cost": 3}]
+            rows += 2 * [own | {"leaves": 30, "parameters": 88, "cost": 2}]
+            rows += 2 * [own | {"leaves": 90, "parameters": 268, "cost": 1, "cost_new": 2 + shift}]
     frame = pd.DataFrame(rows).assign(table="fresh-data", setting="sizes", clusters=8, nmi=0.9)
     frame = frame.assign(seconds=1.0, rows=100, columns=4, stamp=stamp())
     frame.reindex(columns=list(COLUMNS)).to_csv(folder / "fresh-data.csv", index=False)

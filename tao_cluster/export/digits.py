@@ -24,10 +24,11 @@ def number_text(number, precision):
 
 
 def bound_text(bound, between, precision, decimals=None):
-    """Return the number of a bound as text; all displays of a test show this text.
+    """Return the sign and the number of a bound as text; all displays of a test show these.
 
     It is the number itself, if up to three digits more than `precision` suffice for it. Otherwise
-    it is the nearest number of the fewest digits that separates the rows alike.
+    it is the nearest number of the fewest digits that separates the rows alike. The sign is such
+    that a row with the shown number is on its side: x <= 0.9999 is shown as x < 1.
 
     Parameters
     ----------
@@ -45,14 +46,22 @@ def bound_text(bound, between, precision, decimals=None):
     >>> from tao_cluster.tree.conditions import Bound
     >>> bound = Bound(0, 2003.5, is_upper=True, is_strict=False)
     >>> bound_text(bound, [2003, 2004], 3), bound_text(bound, [2003, 2004], 3, decimals=0)
-    ('2003.5', '2003')
+    (('<=', '2003.5'), ('<=', '2003'))
     """
     value, fits = bound.value, _fits(bound, between)
     if decimals is not None and abs(value) < 1 / _ROUNDING:
         turn = ROUND_FLOOR if is_rounded_up(bound) else ROUND_CEILING
         rounded = Decimal(f"{value:.14g}").quantize(Decimal(1).scaleb(-decimals), turn)
         value = float(rounded) + 0.0 if fits(float(rounded)) else value
-    return short_text(value, precision, fits)
+    text = short_text(value, precision, fits)
+    return _moved(bound, float(text)).sign, text
+
+
+def _moved(bound, value):
+    """Return a bound with another value, such that a row with this value stays on its side."""
+    if value == bound.value:
+        return bound
+    return replace(bound, value=value, is_strict=(value > bound.value) == bound.is_upper)
 
 
 def _fits(bound, between):
@@ -79,8 +88,7 @@ def without_rounding(bound, between):
     value = round(bound.value, max(0, _SAFE_DIGITS - _n_digits(size))) + 0.0
     if value == bound.value or not _fits(bound, between)(value):
         return bound
-    is_beyond = (value > bound.value) == is_rounded_up(bound)
-    return replace(bound, value=value, is_strict=bound.is_strict != is_beyond)
+    return _moved(bound, value)
 
 
 def short_text(number, precision, fits=lambda number: True):

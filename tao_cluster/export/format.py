@@ -233,7 +233,7 @@ def _shown_bound(name, bound, precision, between, decimals):
     if _steps(name):
         bound = _rounded_date(name, bound, between)
         return bound.sign, value_text(name, bound.value)
-    return bound.sign, bound_text(bound, between, precision, decimals)
+    return bound_text(bound, between, precision, decimals)
 
 
 def _rounded_date(name, bound, between, value=None):
@@ -295,9 +295,12 @@ def comparison_text(name, value, bound, precision, between, decimals=None):
     if _steps(name):
         bound = _rounded_date(name, bound, between, value)
         return f"{value_text(name, value)} {bound.sign} {value_text(name, bound.value)}"
-    shown = bound_text(bound, between, precision, decimals)
-    value, limit = comparable_texts(value, bound.value, bound.sign, precision, shown)
-    return f"{value} {bound.sign} {limit}"
+    sign, shown = bound_text(bound, between, precision, decimals)
+    number = float(shown)
+    if not _COMPARISONS[sign](value, number):  # the value lies between the bound and this number
+        sign, number, shown = bound.sign, bound.value, None
+    value, limit = comparable_texts(value, number, sign, precision, shown)
+    return f"{value} {sign} {limit}"
 
 
 def change_text(name, before, after, precision):
