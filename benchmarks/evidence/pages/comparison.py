@@ -63,7 +63,7 @@ class Comparison:
     def __init__(self, frame):
         self.frame = frame
         self.sets = list(frame["data"].unique())
-        self.methods = list(frame["method"].unique())
+        self.methods = sorted(frame["method"].unique())
         self.n_splits = frame["seed"].nunique()
         self._tables = {}
 
@@ -203,7 +203,7 @@ class Comparison:
         own = round(self.median(OBLIQUE, kind="nmi"), 2)
         trees = rivals(self.mean(), OBLIQUE)
         names = [name for name in trees if round(self.median(name, kind="nmi"), 2) > own]
-        return [name.replace("CART, balanced", "balanced CART") for name in names]
+        return sorted(name.replace("CART, balanced", "balanced CART") for name in names)
 
     def head(self, limit):
         """Return the words for a limit, with the number of data sets if they are not all."""
@@ -238,10 +238,11 @@ class Comparison:
 
     def by_set(self):
         """Yield name, shape, clusters, costs on new rows and the best other on the fitted rows."""
-        fitted, mean = self.mean(kind="fitted"), self.mean()
+        fitted, size, mean = self.mean(kind="fitted"), self.mean(kind="parameters"), self.mean()
         shapes = self.frame.groupby("data")[["rows", "columns", "clusters"]].first().astype(int)
         for data in mean.index:
-            best = fitted.loc[data, rivals(fitted, OBLIQUE)].dropna().idxmin()
+            cost = fitted.loc[data, rivals(fitted, OBLIQUE)].dropna().round(2)
+            best = size.loc[data, cost.index[cost == cost.min()]].idxmin()  # often, some cost 0
             names = (OBLIQUE, NO_COPIES[0], AXIS, contest.PUBLISHED, contest.SPEX, "ExKMC", best)
             cells = [_finite(float(mean.loc[data, name])) for name in names]
             rows, columns, k = shapes.loc[data]
@@ -253,8 +254,7 @@ class Comparison:
         for limit, kind in product(LIMITS, _COLUMNS):
             mean, error = means(self.table(limit, kind))
             mean, error = (each.replace(np.inf, np.nan).stack() for each in (mean, error))
-            own = found.setdefault(LIMITS[limit], {})
-            own |= {kind: mean, f"{kind}_error": error}
+            found.setdefault(LIMITS[limit], {}).update({kind: mean, f"{kind}_error": error})
         found = pd.concat({words: pd.DataFrame(own) for words, own in found.items()})
         return found.rename_axis(["limit", "data", "method"]).dropna(how="all").round(4)
 
