@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from benchmarks.evidence.pages import comparison
-from benchmarks.evidence.render import environment, filled
-from benchmarks.evidence.runs import Results
-from benchmarks.evidence.tables import final
+from benchmarks.evidence.pages import overview
+from benchmarks.evidence.render import environment, filled, frames_of
 
 ROOT = Path(__file__).parents[2]
 # File: the template of what stands between its two marks.
@@ -34,8 +32,7 @@ def write(results):
 
 def texts(results):
     """Return the text of each file as Markdown: a dict of str."""
-    frame = Results(Path(results, f"{final.NAME}.csv")).frame()
-    found, templates = comparison.fresh({final.NAME: frame}), environment()
+    found, templates = overview.numbers(frames_of(results)), environment()
     return {
         name: filled(templates.get_template(template).render(found)).strip()
         for name, template in FILES.items()

@@ -74,7 +74,7 @@ def render(folder):
 
 def write_costs(folder):
     """Write the costs of all methods per data set and limit, for each comparison in a folder."""
-    frames = _frames(folder)
+    frames = frames_of(folder)
     for name in _COMPARED:
         if name in frames:
             found = comparison.Comparison(frames[name])
@@ -83,7 +83,7 @@ def write_costs(folder):
 
 def pages(folder):
     """Return the text of each page whose tables are in a folder: dict of file name to str."""
-    frames, templates, origins = _frames(folder), environment(), Provenance(folder).read()
+    frames, templates, origins = frames_of(folder), environment(), Provenance(folder).read()
     stale = [name for name, frame in frames.items() if set(frame["stamp"]) != {stamp()}]
     if stale:
         raise StaleResultsError(f"measure again, because fits have changed: {', '.join(stale)}")
@@ -113,7 +113,7 @@ def filled(page):
     return "\n\n".join(blocks) + "\n"
 
 
-def _frames(folder):
+def frames_of(folder):
     """Return the rows of the tables whose origin is known."""
     measured = Provenance(folder).read()
     return {name: Results(Path(folder, f"{name}.csv")).frame() for name in measured}
