@@ -165,6 +165,8 @@ def _names(options):
     folder.write_model(place, model, schema, rows.X, options.image_shape, title)
     folder.named(frame, last_step(model)).to_csv(labels, index=False)
     print(f"The clusters are named in all files of {place}")
+    if rows.X is None:
+        print("The picture and the page show no means without the file of the rows: add its name")
 
 
 def _refit(options):
