@@ -66,7 +66,6 @@ def dominating(frame, margin=0.0):
             {"paper": row, "cells": (*printed, *means, *shape, nmi), "n_seeds": len(seeds)}
             | {"is_found": set(trees["seed"]) == seeds, "has_shape": set(shaped["seed"]) == seeds}
             | {"ratios": list(row.parameters / trees["parameters"])}
-            | {"is_deeper": bool(trees["depth"].mean() > row.depth)}
         )
     return found
 
