@@ -11,7 +11,7 @@ from tao_cluster.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-FIT = "tao-cluster fit customers.csv -k 4 --split axis --max-leaves 4"
+FIT = "tao-cluster fit customers.csv --id customer_id -k 4 --split axis --max-leaves 4"
 COMPARE = "tao-cluster compare customers.csv -k 4 --methods tao-axis --leaves 4 --validation 0.2"
 NAMES = "Regular,Bargain,Big,Lapsed"
 
