@@ -54,10 +54,10 @@ def bound_text(bound, between, precision, decimals=None):
         rounded = Decimal(f"{value:.14g}").quantize(Decimal(1).scaleb(-decimals), turn)
         value = float(rounded) + 0.0 if fits(float(rounded)) else value
     text = short_text(value, precision, fits)
-    return _moved(bound, float(text)).sign, text
+    return moved(bound, float(text)).sign, text
 
 
-def _moved(bound, value):
+def moved(bound, value):
     """Return a bound with another value, such that a row with this value stays on its side."""
     if value == bound.value:
         return bound
@@ -88,7 +88,7 @@ def without_rounding(bound, between):
     value = round(bound.value, max(0, _SAFE_DIGITS - _n_digits(size))) + 0.0
     if value == bound.value or not _fits(bound, between)(value):
         return bound
-    return _moved(bound, value)
+    return moved(bound, value)
 
 
 def short_text(number, precision, fits=lambda number: True):

@@ -3,7 +3,6 @@
 import math
 import operator
 import re
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -13,7 +12,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 from ..columns.names import Indicator, levels_text, printable
 from ..tree.conditions import Bound
 from ..tree.split_statistics import CROWD, GAP
-from .digits import bound_text, exact_text, is_rounded_up, number_text, short_text, sum_texts
+from .digits import bound_text, exact_text, is_rounded_up, moved, number_text, short_text, sum_texts
 
 _CONSTRAINTS = {
     "precision": [Interval(Integral, 1, 17, closed="both")],  # 17 digits identify a float64
@@ -262,11 +261,8 @@ def _rounded_date(name, bound, between, value=None):
     turn = math.ceil if is_rounded_up(bound) else math.floor
     for step in _steps(name):
         n_steps = bound.value / step
-        if abs(n_steps - round(n_steps)) < 1e-6:  # an integer up to rounding
-            rounded = replace(bound, value=round(n_steps) * step)
-        else:
-            date = turn(n_steps) * step
-            rounded = replace(bound, value=date, is_strict=not bound.is_strict)
+        is_whole = abs(n_steps - round(n_steps)) < 1e-6  # up to rounding
+        rounded = moved(bound, (round if is_whole else turn)(n_steps) * step)
         is_kept = value is None or value in rounded
         if is_kept and abs(rounded.value - bound.value) <= near:
             break

@@ -69,6 +69,15 @@ def test_shown_bounds_separate_the_rows(seed, per_day):
     check_rules(rules, pd.DataFrame(X, columns=columns), tree.predict(X))
 
 
+@pytest.mark.parametrize("toward", [-np.inf, np.inf])
+def test_a_row_with_the_printed_date_is_on_its_side(toward):
+    """The threshold is a date but for a rounding error."""
+    tree = chain((0, 1.0, np.nextafter(5.0, toward), True), n_features=1)
+    X = np.array([[3.0], [5.0], [7.0]])
+    rules = [read_back(rule) for rule in to_rules(tree, NAMES[:1], X=X)]
+    check_rules(rules, pd.DataFrame(X, columns=["signup"]), tree.predict(X))
+
+
 def test_dates_and_units_are_shown_alike_everywhere():
     tree = chain((0, 1.0, 431.5, True), (2, -1.0, -70.5, True), (3, 1.0, 3.5, True), n_features=4)
     X = np.array([[431.0, 8.0, 60.0, 3.0], [432.0, 9.0, 80.0, 4.0], [10.0, 9.5, 80.0, 4.0]])

@@ -242,7 +242,8 @@ class Comparison:
         shapes = self.frame.groupby("data")[["rows", "columns", "clusters"]].first().astype(int)
         for data in mean.index:
             cost = fitted.loc[data, rivals(fitted, OBLIQUE)].dropna().round(2)
-            best = size.loc[data, cost.index[cost == cost.min()]].idxmin()  # often, some cost 0
+            # Of trees that cost the same (often 0), the smallest one.
+            best = size.loc[data, cost.index[cost == cost.min()]].idxmin()
             names = (OBLIQUE, NO_COPIES[0], AXIS, contest.PUBLISHED, contest.SPEX, "ExKMC", best)
             cells = [_finite(float(mean.loc[data, name])) for name in names]
             rows, columns, k = shapes.loc[data]

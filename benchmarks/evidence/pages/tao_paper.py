@@ -167,10 +167,10 @@ def near(found, is_ours=False):
 
 
 def beside_exkmc(found):
-    """Return where our version of the published algorithm costs less than ExKMC, as much, more.
+    """Return how often our version of the published algorithm costs less than ExKMC, as much, more.
 
-    These count trees of a size that the paper prints for ExKMC, too. Then follow how many of the
-    others cost more, and their number.
+    These three numbers are for the sizes at which the paper prints a cost of ExKMC. Two more are
+    for the other sizes: how often it costs more, and how many they are.
     """
     costs = found.pivot_table(["cost", "relative"], ["data", "leaves"], "method").round(2)
     difference = costs["cost", axis.PUBLISHED] - costs["cost", "ExKMC"]

@@ -10,8 +10,6 @@ SETS_21 = ("breast_cancer_raw", "wine_raw", *_BOTH, "avila_raw")
 # On avila the two papers differ by more than their seeds: columns brought to 0..1 give the
 # numbers of 2023.
 SETS_23 = (*_BOTH, "letter_raw", "avila_01")
-# Other data sets of these papers, which `--sets` runs where there is a network.
-ELSEWHERE = ("pendigits_raw", "vowel", "covtype")
 QUICK = ("iris", "breast_cancer_raw", "digits_raw")
 # "KMC" of the paper: ExKMC without a base, a leaf a cluster.
 METHODS = {
@@ -45,7 +43,7 @@ def runs_23_search(plan):
 
 
 def _sets(plan, sets):
-    """Return the data sets that are asked for, such as ELSEWHERE, or those of the table."""
+    """Return the data sets that are asked for (`--sets pendigits_raw` ...), or those of the table."""
     return plan.sets or [name for name in sets if not plan.quick or name in QUICK]
 
 
