@@ -166,7 +166,7 @@ def _names(options):
     folder.named(frame, last_step(model)).to_csv(labels, index=False)
     print(f"The clusters are named in all files of {place}")
     if rows.X is None:
-        print("The picture and the page show no means: for these, repeat it with the file of the rows")
+        print("The picture and the page show no means: repeat it with the file of the rows")
 
 
 def _refit(options):

@@ -43,7 +43,7 @@ def runs_23_search(plan):
 
 
 def _sets(plan, sets):
-    """Return the data sets that are asked for (`--sets pendigits_raw` ...), or those of the table."""
+    """Return the data sets that are asked for, such as vowel, or those of the table."""
     return plan.sets or [name for name in sets if not plan.quick or name in QUICK]
 
 
