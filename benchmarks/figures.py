@@ -9,12 +9,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from benchmarks.evidence.measures import DIRECT_FIT
 from benchmarks.evidence.pages import costs
 from benchmarks.evidence.pages.comparison import Comparison
-from benchmarks.evidence.pages.tao_paper import DATA
+from benchmarks.evidence.pages.tao_paper import DATA, paths
 from benchmarks.evidence.pages.words import published, title, with_starts
 from benchmarks.evidence.runs import Results
-from benchmarks.evidence.tables import contest, exkmc, final, mu_path, oblique
+from benchmarks.evidence.tables import contest, exkmc, final, oblique
 from tao_cluster.inspection.palette import Look, method_look
 from tao_cluster.plot.charts import log_ticks, scale_costs
 
@@ -128,14 +129,13 @@ def _sorted(frame, method):
 
 def along_mu(frame):
     """Cost and weights along mu, for the published algorithm; a point is the first tree."""
-    frame = frame[frame["method"] == mu_path.PUBLISHED]
-    sets = list(frame["data"].unique())
+    fits = paths(frame)
+    sets = list(fits)
     figure, axes = grid(2 * len(sets), len(sets))
-    for i, data in enumerate(sets):
-        own = frame[frame["data"] == data]
+    for i, (data, own) in enumerate(fits.items()):
         mu = own["point"].astype(float)
         is_along = (mu > 0) & np.isfinite(mu)
-        direct = own[own["work"] == mu_path.DIRECT_FIT].iloc[0]
+        direct = own[own["work"] == DIRECT_FIT].iloc[0]
         for ax, column in ((axes[i], "cost"), (axes[len(sets) + i], "non_zeros")):
             style = style_of(oblique.PUBLISHED)
             ax.plot(mu[is_along], own.loc[is_along, column], **style | {"marker": ""})
@@ -215,7 +215,7 @@ FIGURES = {
     "ranks": (ranks, final.NAME),
     "time_cost": (time_cost, final.NAME),
     "fronts": (fronts, oblique.NAME),
-    "mu_path": (along_mu, mu_path.NAME),
+    "mu_path": (along_mu, oblique.NAME),
     "exkmc": (excesses, exkmc.NAME),
 }
 

@@ -1,9 +1,8 @@
 """Rows and free clustering of a data set: found once, the same in all tables."""
 
+import fcntl
 import functools
-import os
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,8 +109,13 @@ def _case(workshop, name, held_out, half, most, load, spherical, seed, n_init):
     words += [] if half is None else [f"half{half}of{most}"]
     kind = "-".join([*words, f"{n_init}-{seed}"])
     path = Path(workshop.cache, f"{re.sub(r'[: ]', '_', name)}-{kind}.npy")
-    if not path.is_file():
-        _write(path, _estimator(k, spherical, seed, n_init).fit(X).cluster_centers_)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may want the same: it waits
+        if not path.is_file():
+            part = path.with_name(f"part-{path.name}")  # so that half a file never has its name
+            np.save(part, _estimator(k, spherical, seed, n_init).fit(X).cluster_centers_)
+            part.replace(path)
     if name.partition(":")[0] in SINGLE:
         X, new = (None if rows is None else np.float32(rows) for rows in (X, new))
     return Case(X, k, depth, np.load(path), new)
@@ -121,11 +125,3 @@ def _estimator(k, spherical, seed, n_init):
     if spherical:
         return SphericalKMeans(n_init=n_init).reference(k, seed)
     return KMeans(k, n_init=n_init, random_state=seed)
-
-
-def _write(path, array):
-    """Write at once: another process may want the same."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npy", delete=False) as file:
-        np.save(file, array)
-    os.replace(file.name, path)

@@ -54,43 +54,8 @@ def figures(model, case, seconds, point=""):
     }
 
 
-RESULT = "result"  # the entry of the column `work` for the tree that a fit returns
-
-
-def trees_of(model, seconds):
-    """Return one row of figures per tree in the optimisation history, and one for the result.
-
-    Parameters
-    ----------
-    model : fitted TAOClustering
-    seconds : float, time of the fit
-
-    Returns
-    -------
-    list of dict
-        `point` is mu, and `work` is the stage of the fit. The last row is the result.
-    """
-    rows = [
-        {
-            "point": record["mu"],
-            "cost": record["cost_increase"],
-            "leaves": record["leaves"],
-            "non_zeros": record["non_zeros"],
-            "seconds": record["seconds"],
-            "work": record["stage"],
-        }
-        for record in model.history_
-    ]
-    tree = model.tree_
-    result = {
-        "cost": model.cost_increase_,
-        "leaves": tree.n_leaves,
-        "non_zeros": tree.n_nonzero,
-        "parameters": tree.n_parameters,
-        "seconds": seconds,
-        "work": RESULT,
-    }
-    return [*rows, result]
+# In the column `work`: the tree that a fit returns, and the one from which the path starts.
+RESULT, DIRECT_FIT = "result", "direct fit"
 
 
 def fitted(estimator, case, seed=0):
@@ -126,6 +91,25 @@ def one_fit(workshop, run):
     case = workshop.case(run.data, **run.options.get("case", {}))
     model, seconds = fitted(run.options["make"](case), case, run.seed)
     return figures(model, case, seconds, run.options.get("point", ""))
+
+
+def one_history(workshop, run):
+    """Fit the same, and return all trees along mu (`point`); the last row is the result."""
+    case = workshop.case(run.data, **run.options.get("case", {}))
+    model, seconds = fitted(run.options["make"](case), case, run.seed)
+    rows = [
+        {
+            "point": record["mu"],
+            "cost": record["cost_increase"],
+            "leaves": record["leaves"],
+            "non_zeros": record["non_zeros"],
+            "seconds": record["seconds"],
+            "work": record["stage"],
+        }
+        for record in model.history_
+    ]
+    result = figures(model, case, seconds, run.options.get("point", ""))
+    return [*rows, result | {"work": RESULT}]
 
 
 def one_path(workshop, run):

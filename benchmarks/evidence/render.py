@@ -26,7 +26,7 @@ from benchmarks.figures import FIGURES, draw
 
 _WRAPPED = partial(textwrap.fill, break_long_words=False, break_on_hyphens=False)
 _COMPARED = ("fresh-data", "known-data")
-_PAPER = ("kdd22-table2", "kdd22-table1", "kdd22-table3", "kdd22-readings", "kdd22-fig3")
+_PAPER = ("kdd22-table2", "kdd22-table1", "kdd22-table3", "kdd22-readings")
 _OTHERS = (laber.NAME_21, laber.NAME_23, laber.NAME_23_SEARCH, "exkmc-fig3")
 # Name of a page and of its template: the tables that it needs, and a function of their rows that
 # returns what the template inserts.

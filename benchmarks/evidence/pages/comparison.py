@@ -65,6 +65,7 @@ class Comparison:
         self.sets = list(frame["data"].unique())
         self.methods = sorted(frame["method"].unique())
         self.n_splits = frame["seed"].nunique()
+        self._no_copies = [name for name in NO_COPIES if name in self.methods]
         self._tables = {}
 
     def table(self, limit=MAIN, kind="new"):
@@ -106,7 +107,7 @@ class Comparison:
 
         It is made apart for the two methods without copies.
         """
-        return pd.concat([self._tested(self.mean, names) for names in (OURS, NO_COPIES)])
+        return pd.concat([self._tested(self.mean, names) for names in (OURS, self._no_copies)])
 
     @cached_property
     def tests_of_trees(self):
@@ -262,7 +263,7 @@ class Comparison:
     def overview(self, rows=ROWS, limits=OVERVIEW, has_agreement=True):
         """Return the table of the main methods, as Markdown."""
         lines = []
-        for method in rows:
+        for method in filter(self.methods.__contains__, rows):
             cells = {"method": method}
             cells |= {self.head(each): _finite(self.median(method, each)) for each in limits}
             cells |= {"NMI": self._cell(method, "nmi")} if has_agreement else {}

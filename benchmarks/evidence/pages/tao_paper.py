@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from benchmarks.evidence.measures import RESULT
+from benchmarks.evidence.measures import DIRECT_FIT, RESULT
 from benchmarks.evidence.pages import words
-from benchmarks.evidence.tables import axis, mu_path, oblique, readings, text
+from benchmarks.evidence.tables import axis, oblique, readings, text
 
 DATA = ("mnist", "fashion_mnist", "letter")
 REACHED = (0.10, 0.15)  # relative differences in cost and in parameters that count as reached
@@ -19,10 +19,11 @@ SAME = 0.005  # percent: two digits do not show less
 
 def numbers(frames):
     """Return the numbers of the page."""
-    table_1, table_2, documents, interpreted, along = (
+    table_1, all_trees, documents, interpreted = (
         frames[each.NAME] if each is text else words.with_starts(frames[each.NAME])
-        for each in (axis, oblique, text, readings, mu_path)
+        for each in (axis, oblique, text, readings)
     )
+    table_2 = all_trees[all_trees["work"].fillna(RESULT) == RESULT]
     found = dominating(table_2)
     return {
         "found": found,
@@ -34,7 +35,7 @@ def numbers(frames):
         "documents": _documents(documents),
         "readings": _readings(interpreted),
         "nearer": reproduction(interpreted[interpreted["work"] == RESULT], readings.NEARER),
-        "paths": _paths(along),
+        "paths": list(map(_path, paths(all_trees).values())),
         "n_seeds": max(each["n_seeds"] for each in found),
         "n_settings": _settings_of(table_2),
     }
@@ -205,24 +206,32 @@ def _readings(frame):
         costs = own.groupby(["setting", "work"])["cost"].last().unstack()
         found.append(
             {"name": name, "counts": [len(reached(trees, most)) for most in REACHED]}
-            | {"rows": len(trees), "falls": costs[RESULT] < costs[mu_path.DIRECT_FIT]}
+            | {"rows": len(trees), "falls": costs[RESULT] < costs[DIRECT_FIT]}
             | {"is_common": name in readings.COMMON}
         )
     return found
 
 
-def _paths(frame):
-    """Return one row per fit of figure 3: the cost of the first tree, and the result."""
-    found = []
-    for (data, setting), part in frame.groupby(["data", "setting"], sort=False):
-        first = part.loc[part["work"] == mu_path.DIRECT_FIT, "cost"].iloc[0]
-        result = part[part["work"] == RESULT].iloc[-1]
-        found.append(
-            {"data": data, "setting": setting.removesuffix(oblique.STARTS)}
-            | {"first": first, "result": result, "falls": result["cost"] < first - SAME}
-            | {"least": part["cost"].min()}
-        )
-    return found
+def paths(frame):
+    """Return the trees of the fits of figure 3, with seed 0: dict of data set to rows."""
+    own = frame[(frame["method"] == oblique.PUBLISHED) & (frame["seed"] == 0)]
+    found = own.groupby(["data", "setting"])
+    settings = {data: oblique.setting_of(*at) for data, at in oblique.ALONG_MU.items()}
+    return {d: found.get_group((d, s + oblique.STARTS)) for d, s in settings.items()}
+
+
+def _path(trees):
+    """Return the cost of the first tree of a fit, and its result."""
+    first = trees.loc[trees["work"] == DIRECT_FIT, "cost"].iloc[0]
+    result = trees[trees["work"] == RESULT].iloc[-1]
+    return {
+        "data": result["data"],
+        "setting": result["setting"].removesuffix(oblique.STARTS),
+        "first": first,
+        "result": result,
+        "falls": result["cost"] < first - SAME,
+        "least": trees["cost"].min(),
+    }
 
 
 def table_2(found):

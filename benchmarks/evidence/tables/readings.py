@@ -2,9 +2,9 @@
 
 from functools import partial
 
+from benchmarks.evidence.measures import one_history
 from benchmarks.evidence.runs import Run
-from benchmarks.evidence.tables.mu_path import history
-from benchmarks.evidence.tables.oblique import GIVEN, PUBLISHED_SETTINGS, STARTS, setting_of
+from benchmarks.evidence.tables.oblique import CASE, PUBLISHED_SETTINGS, STARTS, setting_of
 from tao_cluster import PenaltyMethod, TAOClustering
 from tao_cluster.solvers import WeightedLiblinear
 
@@ -35,6 +35,8 @@ OTHERS = {
 }
 # The setting of the others: that of "constant, always" whose tree is nearest to a printed one.
 SINGLE = (6, 5.0)
+# One of the two settings that the paper gives, for Fashion-MNIST.
+FASHION = (5, 100.0)
 
 
 def runs(plan):
@@ -44,16 +46,17 @@ def runs(plan):
         data, settings, single = "digits", ((5, 1.0),), (5, 1.0)
     asked = [(data, name, setting) for name in COMMON for setting in settings]
     asked += [(data, name, single) for name in OTHERS]
-    asked += [] if plan.quick else [("fashion_mnist", NEARER, at) for at in GIVEN.values()]
+    asked += [] if plan.quick else [("fashion_mnist", NEARER, FASHION)]
     found = []
     for data, name, at in asked:
-        options = {"make": partial(tree, name, *at)}
-        found.append(Run(NAME, data, name, setting_of(*at) + STARTS, 0, history, options))
+        options = {"make": partial(tree, name, *at), "case": CASE}
+        found.append(Run(NAME, data, name, setting_of(*at) + STARTS, 0, one_history, options))
     return found
 
 
-def tree(name, depth, lambda_):
-    """Return the estimator of an interpretation."""
+def tree(name, depth, lambda_, case=None):
+    """Return the estimator of an interpretation; the case of the run does not matter."""
+    del case
     algorithm = PenaltyMethod(n_init=1, refine=False, **(COMMON | OTHERS)[name])
     init = "random" if name == RANDOM else "bisecting"
     return TAOClustering(lambda_=lambda_, depth=depth, init=init, algorithm=algorithm)
