@@ -39,6 +39,8 @@ LOOKS = {
     contest.NO_COPIES: Look("#0072B2", "o", is_hollow=True),
     contest.AXIS_NO_COPIES: Look("#009E73", "D", is_hollow=True),
     contest.SPEX_COPIES: Look("#8877FF", ">", is_hollow=True),
+    contest.EXKMC_COPIES: Look("#F4A582", "D", is_hollow=True),
+    contest.CART_COPIES: Look("#7F7F7F", "o", is_hollow=True),
     "CART, balanced": Look("#7F7F7F", "^", is_hollow=True),
     "regression tree": Look("#7F7F7F", "v", is_hollow=True),
     "L1 multinomial": Look("#000000", "x", is_hollow=False),
@@ -109,6 +111,7 @@ def fronts(frame):
         for i, (_, own) in enumerate(_sorted(part, oblique.PATH).groupby("seed")):
             label = oblique.PATH if i == 0 else None
             ax.plot(own["parameters"], own["cost"], label=label, **style)
+        part = part.dropna(subset="parameters")  # without trees along mu
         points = ("CART", "ExKMC", "IMM", "ExGreedy", "ExShallow")
         for method in (oblique.PUBLISHED, *points):
             own = part[part["method"] == method]

@@ -18,8 +18,8 @@ OURS = (contest.OBLIQUE, contest.AXIS)
 OTHER_OBLIQUE = (contest.SPEX, "obliquetree", contest.PUBLISHED)
 MULTINOMIAL = "L1 multinomial"
 OWN = (*OURS, contest.NO_COPIES, contest.AXIS_NO_COPIES)
-# What the trees are compared with: no tree, and one that shows what copies do.
-BESIDE = (MULTINOMIAL, contest.SPEX_COPIES)
+# What the trees are compared with: no tree, and those that show what copies do.
+BESIDE = (MULTINOMIAL, contest.SPEX_COPIES, *contest.AXIS_COPIES)
 NO_RIVALS = (*OWN, *BESIDE)
 # Methods that one cannot ask for a size: all their trees are needed for one within a limit.
 WITHOUT_SIZE = (contest.PUBLISHED, MULTINOMIAL, "obliquetree", "pycontree")

@@ -19,11 +19,10 @@ SAME = 0.005  # percent: two digits do not show less
 
 def numbers(frames):
     """Return the numbers of the page."""
-    table_1, all_trees, documents, interpreted = (
+    table_1, table_2, documents, interpreted = (
         frames[each.NAME] if each is text else words.with_starts(frames[each.NAME])
         for each in (axis, oblique, text, readings)
     )
-    table_2 = all_trees[all_trees["work"].fillna(RESULT) == RESULT]
     found = dominating(table_2)
     return {
         "found": found,
@@ -34,8 +33,8 @@ def numbers(frames):
         "table_2": beside_paper(table_2, oblique.NAME),
         "documents": _documents(documents),
         "readings": _readings(interpreted),
-        "nearer": reproduction(interpreted[interpreted["work"] == RESULT], readings.NEARER),
-        "paths": list(map(_path, paths(all_trees).values())),
+        "nearer": reproduction(interpreted, readings.NEARER),
+        "paths": list(map(_path, paths(table_2).values())),
         "n_seeds": max(each["n_seeds"] for each in found),
         "n_settings": _settings_of(table_2),
     }
@@ -88,7 +87,7 @@ def reproduction(frame, method):
     list of dict
         `distance` is the larger one of the relative differences in cost and in parameters.
     """
-    runs = frame[frame["method"] == method]
+    runs = frame[(frame["method"] == method) & (frame["work"] == RESULT)]
     found = []
     for row in _papers_trees().itertuples():
         ours, given = runs[runs["data"] == row.data], oblique.GIVEN.get((row.data, row.cost))
@@ -202,7 +201,7 @@ def _readings(frame):
     """Return one row per interpretation: rows of the paper within 10 and 15 %, and falls."""
     found = []
     for name, own in frame[frame["data"] == "letter"].groupby("method", sort=False):
-        trees = reproduction(own[own["work"] == RESULT], name)
+        trees = reproduction(own, name)
         costs = own.groupby(["setting", "work"])["cost"].last().unstack()
         found.append(
             {"name": name, "counts": [len(reached(trees, most)) for most in REACHED]}

@@ -15,7 +15,7 @@ from benchmarks.evidence.measures import figures, fitted
 from benchmarks.evidence.runs import Run
 from benchmarks.evidence.tables import peers
 from benchmarks.evidence.tables.axis import BALANCED, BalancedCART
-from greedy import SpEx
+from greedy import CART, ExKMC, SpEx
 from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.comparison import METHODS
 from tao_cluster.comparison.study import Contender
@@ -28,14 +28,27 @@ OBLIQUE, AXIS = "TAO oblique", "TAO axis"
 NO_COPIES, AXIS_NO_COPIES = "TAO oblique, no copies", "TAO axis, no copies"
 PUBLISHED = "TAO published"
 ALL_LEAVES = SPEX, SPEX_COPIES = "SpEx oblique", "SpEx oblique, copies"
+AXIS_COPIES = EXKMC_COPIES, CART_COPIES = "ExKMC, copies", "CART, copies"
 
 
-class WithCopies(SpEx):
-    """SpEx on the rows and on the noisy copies of them that oblique TAO trees are fitted to."""
+class _WithCopies:
+    """A method on the rows and on the noisy copies of them that TAO trees are fitted to."""
 
     def _fit_tree(self, problem):
-        copies = with_noisy_copies(problem, 3, SPLIT_KINDS["oblique"].noise)
+        copies = with_noisy_copies(problem, 3, SPLIT_KINDS[getattr(self, "split", "axis")].noise)
         return replace(super()._fit_tree(copies), leaf_of_row=None)
+
+
+class SpExWithCopies(_WithCopies, SpEx):
+    """SpEx, with noisy copies."""
+
+
+class ExKMCWithCopies(_WithCopies, ExKMC):
+    """ExKMC, with noisy copies."""
+
+
+class CARTWithCopies(_WithCopies, CART):
+    """CART, with noisy copies, the labels of which are those of the nearest centre."""
 
 
 def runs(table, data, splits, case, others):
@@ -59,7 +72,9 @@ def runs(table, data, splits, case, others):
         measures |= {m.title: (sizes, m) for m in METHODS.values() if not m.is_path}
         own = {
             BALANCED: BalancedCART(),
-            SPEX_COPIES: WithCopies(split="oblique"),
+            SPEX_COPIES: SpExWithCopies(split="oblique"),
+            EXKMC_COPIES: ExKMCWithCopies(),
+            CART_COPIES: CARTWithCopies(),
             AXIS_NO_COPIES: TAOClustering(split="axis", algorithm=DirectForm(copies=0)),
         }
         measures |= {name: (sizes, Contender(name, each, True)) for name, each in own.items()}
