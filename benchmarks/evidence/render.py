@@ -114,9 +114,10 @@ def filled(page):
 
 
 def frames_of(folder):
-    """Return the rows of the tables whose origin is known."""
+    """Return the rows of the tables that are there and whose origin is known."""
     measured = Provenance(folder).read()
-    return {name: Results(Path(folder, f"{name}.csv")).frame() for name in measured}
+    frames = {name: Results(Path(folder, f"{name}.csv")).frame() for name in measured}
+    return {name: frame for name, frame in frames.items() if len(frame)}
 
 
 def environment():
