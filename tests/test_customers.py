@@ -32,15 +32,16 @@ def test_pages_show_what_the_command_line_prints(tmp_path, monkeypatch, capsys):
         main(command.split()[1:])
         (shown,) = (block for block in start if command in block)
         assert shows(shown.partition(f"$ {command}\n")[2], capsys.readouterr().out)
-    main([*FIT.split()[1:], "--names", NAMES, "--force"])
+    main(["names", "customers_tree", "customers.csv", "--names", NAMES])
     capsys.readouterr()
     main(["export", "customers_tree"])
     rules = capsys.readouterr().out
-    costs = re.search(
-        r"^ +fitted rows.*\n(?:\S.*\n){3}", (DOCS / "start.md").read_text("utf-8"), re.M
-    )
+    text = (DOCS / "start.md").read_text("utf-8")
+    costs = re.search(r"^ +cost_increase  cost_increase_new.*\n(?:\S.*\n){2}", text, re.M)
+    names = f'tao-cluster names customers_tree customers.csv --names "{NAMES}"\n'
+    assert names in text
     for page in (ROOT / "README.md", DOCS / "index.md"):
-        assert f'{FIT} --names "{NAMES}"\n' in page.read_text(encoding="utf-8")
+        assert f"{FIT}\n{names}" in page.read_text(encoding="utf-8")
         assert rules in blocks(page)
     assert costs[0] in blocks(ROOT / "README.md")
 

@@ -6,11 +6,11 @@ from benchmarks.evidence.pages import overview
 from benchmarks.evidence.render import environment, filled, frames_of
 
 ROOT = Path(__file__).parents[2]
-# File: the template of what stands between its two marks.
+# File: the template of what stands between its two marks, and the path from it to the pages.
 FILES = {
-    "README.md": "readme.jinja",
-    "paper.md": "paper.jinja",
-    "docs/index.md": "first_page.jinja",
+    "README.md": ("readme.jinja", "docs/"),
+    "paper.md": ("paper.jinja", "docs/"),
+    "docs/index.md": ("readme.jinja", ""),
 }
 _MARKS = "<!-- results: python -m benchmarks render -->", "<!-- end of results -->"
 
@@ -34,6 +34,6 @@ def texts(results):
     """Return the text of each file as Markdown: a dict of str."""
     found, templates = overview.numbers(frames_of(results)), environment()
     return {
-        name: filled(templates.get_template(template).render(found)).strip()
-        for name, template in FILES.items()
+        name: filled(templates.get_template(template).render(found | {"docs": path})).strip()
+        for name, (template, path) in FILES.items()
     }
