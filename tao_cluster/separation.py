@@ -124,8 +124,8 @@ def _suggestion(table, n_used, n_rows):
         f"Gaps between groups cannot be seen: no column has more than {FEW_VALUES} values.": (
             few.count() == 0 < len(few)
         ),
-        f"The next number is {more.index.max()}, with gaps in {100 * more.max():.0f} % of the "
-        "divisions into halves.": more.max() > 0,
+        f"Of larger numbers, {more.index.max()} comes closest, with gaps in "
+        f"{100 * more.max():.0f} % of the divisions into halves.": more.max() > 0,
         f"{n_segments} segments are found again in other rows (Jaccard index of the least stable "
         f"one: {index.get(n_segments, 0):.2f}){so}.": n_segments > 1,
         f"{n_of_few} segments are found again only by columns with at most {FEW_VALUES} values, "
