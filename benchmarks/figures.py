@@ -208,7 +208,10 @@ def time_cost(frame):
             if method in NAMED:
                 ax.annotate(method, (seconds, cost), (4, 4), textcoords="offset points")
     logarithmic(ax, "x", "y")
-    ax.set(xlabel="CPU seconds of a fit, median", ylabel="cost on new rows, %, median")
+    ax.set(
+        xlabel="CPU seconds of all fits that are needed, median",
+        ylabel="cost on new rows, %, median",
+    )
     legend_of(figure, [ax])
     return figure
 

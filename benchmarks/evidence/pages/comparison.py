@@ -173,9 +173,13 @@ class Comparison:
         before, after = p_values(self.mean(), name)[other], self.tests[name][MAIN][other]
         return f"p = {before:.2g} before and {after:.2g} after the correction"
 
-    def wins(self, name, limit=MAIN):
+    def wins(self, name, limit=MAIN, also=()):
         """Return the Duel with the best other tree of each data set, on new rows."""
-        return against_best(self.mean(limit), name)
+        return against_best(self.mean(limit), name, also)
+
+    def points(self, method):
+        """Return the median over data sets of the difference from TAO oblique, in points."""
+        return float((self.mean()[method] - self.mean()[OBLIQUE]).median())
 
     def n_sets(self, limit=MAIN):
         """Return how many data sets have trees within a limit."""

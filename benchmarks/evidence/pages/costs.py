@@ -115,12 +115,13 @@ class Duel(NamedTuple):
         return "/".join(map(str, self))
 
 
-def against_best(mean, name):
+def against_best(mean, name, also=()):
     """Return the Duel of a TAO method with the cheapest other tree of each data set.
 
-    The cheapest tree is known only after all methods have been run, which is in its favour.
+    The cheapest tree is known only after all methods have been run, which is in its favour. The
+    methods `also` count among the other trees.
     """
-    best = mean[rivals(mean, name)].min(axis=1)
+    best = mean[[*rivals(mean, name), *also]].min(axis=1)
     with np.errstate(invalid="ignore"):
         ours, theirs = (np.round(costs / (2 * LEVEL)) for costs in (mean[name], best))
     return Duel(int((ours < theirs).sum()), int((ours == theirs).sum()), int((ours > theirs).sum()))
