@@ -392,7 +392,8 @@ def search_structure(search, best, trees, lambda_, random_state):
     """
     problem, rng = search.problem, check_random_state(random_state)
     most_leaves = min(_most_leaves(search, trees), problem.n_rows)
-    sketch = Sketch.from_problem(problem, trees, lambda_, most_leaves, n_sketched(problem), rng)
+    terms = (lambda_, most_leaves, n_sketched(problem), rng)
+    sketch = Sketch.from_problem(problem, [*trees, best.pruned], *terms)
     most_passes = search.settings.effort.n_times * sketch.default_passes
     sketch.most_passes = _OVERTIME * most_passes
     share = int(_FIRST_SHARE * most_passes / len(trees))
