@@ -88,15 +88,12 @@ def compiled(estimator, X):
 
 def one_fit(workshop, run):
     """Fit run.options["make"](case), an estimator, to the case run.options["case"]."""
-    case = workshop.case(run.data, **run.options.get("case", {}))
-    model, seconds = fitted(run.options["make"](case), case, run.seed)
-    return figures(model, case, seconds, run.options.get("point", ""))
+    return _model_and_figures(workshop, run)[1]
 
 
 def one_history(workshop, run):
     """Fit the same, and return all trees along mu (`point`); the last row is the result."""
-    case = workshop.case(run.data, **run.options.get("case", {}))
-    model, seconds = fitted(run.options["make"](case), case, run.seed)
+    model, result = _model_and_figures(workshop, run)
     rows = [
         {
             "point": record["mu"],
@@ -108,8 +105,13 @@ def one_history(workshop, run):
         }
         for record in model.history_
     ]
-    result = figures(model, case, seconds, run.options.get("point", ""))
     return [*rows, result | {"work": RESULT}]
+
+
+def _model_and_figures(workshop, run):
+    case = workshop.case(run.data, **run.options.get("case", {}))
+    model, seconds = fitted(run.options["make"](case), case, run.seed)
+    return model, figures(model, case, seconds, run.options.get("point", ""))
 
 
 def one_path(workshop, run):

@@ -391,8 +391,7 @@ def search_structure(search, best, trees, lambda_, random_state):
         With at most `max_leaves` leaves, by default as many as the largest of the trees.
     """
     problem, rng = search.problem, check_random_state(random_state)
-    most_leaves = min(_most_leaves(search, trees), problem.n_rows)
-    terms = (lambda_, most_leaves, n_sketched(problem), rng)
+    terms = (lambda_, min(_most_leaves(search, trees), problem.n_rows), n_sketched(problem), rng)
     sketch = Sketch.from_problem(problem, [*trees, best.pruned], *terms)
     most_passes = search.settings.effort.n_times * sketch.default_passes
     sketch.most_passes = _OVERTIME * most_passes

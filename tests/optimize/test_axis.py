@@ -7,7 +7,7 @@ from conftest import random_tree, solve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
@@ -189,3 +189,20 @@ def test_equal_centres_do_not_keep_it_busy(blobs):
         model = TAOClustering(5, split="axis", random_state=0).fit(np.repeat(blobs[:3], 10, axis=0))
     assert model.inertia_ == pytest.approx(0, abs=1e-20)
     assert model.n_iter_ < 100
+
+
+@pytest.mark.slow
+def test_the_best_first_tree_can_test_any_of_many_columns():
+    """Products of pixels; the ones that differ least between clusters are last."""
+    rng, images = np.random.default_rng(4), load_digits().data
+    rows = images[rng.permutation(np.arange(5400) % len(images))]
+    rows = np.clip(rows + rng.integers(-1, 2, size=rows.shape), 0, 16)
+    rows = rows[:, np.argsort(-images.std(axis=0))[:28]]
+    first, second = np.triu_indices(28)
+    X = np.sqrt(rows[:, first] * rows[:, second]).astype(np.float32)
+    free = KMeans(10, n_init=1, random_state=0).fit(X)
+    between = np.bincount(free.labels_) @ (free.cluster_centers_ - X.mean(axis=0)) ** 2
+    X = X[:, np.argsort(-between / X.var(axis=0), kind="stable")]
+    shared = {"reference": KMeans(10, n_init=1, random_state=0).fit(X), "random_state": 0}
+    model = TAOClustering(10, split="axis", max_leaves=30, **shared).fit(X)
+    assert model.cost_increase_ <= ExKMC(10, max_leaves=30, **shared).fit(X).cost_increase_

@@ -48,7 +48,6 @@ def all_sizes(frame):
             "seen": _pooled(size_ratio(*pair, "cost") for pair in pairs),
             "new": _pooled(size_ratio(*pair, "cost_new") for pair in pairs),
             "time": float(np.exp(np.mean(times))),
-            "sets": [size_ratio(*pair)[0] for pair in pairs],
         }
     return found
 

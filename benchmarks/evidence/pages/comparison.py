@@ -267,7 +267,7 @@ class Comparison:
     def overview(self, rows=ROWS, limits=OVERVIEW, has_agreement=True):
         """Return the table of the main methods, as Markdown."""
         lines = []
-        for method in filter(self.methods.__contains__, rows):
+        for method in [each for each in rows if each in self.methods]:
             cells = {"method": method}
             cells |= {self.head(each): _finite(self.median(method, each)) for each in limits}
             cells |= {"NMI": self._cell(method, "nmi")} if has_agreement else {}

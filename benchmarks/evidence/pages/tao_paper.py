@@ -214,9 +214,9 @@ def _readings(frame):
 def paths(frame):
     """Return the trees of the fits of figure 3, with seed 0: dict of data set to rows."""
     own = frame[(frame["method"] == oblique.PUBLISHED) & (frame["seed"] == 0)]
-    found = own.groupby(["data", "setting"])
-    settings = {data: oblique.setting_of(*at) for data, at in oblique.ALONG_MU.items()}
-    return {d: found.get_group((d, s + oblique.STARTS)) for d, s in settings.items()}
+    fits = own.groupby(["data", "setting"])
+    settings = {d: oblique.setting_of(*at) + oblique.STARTS for d, at in oblique.ALONG_MU.items()}
+    return {data: fits.get_group((data, setting)) for data, setting in settings.items()}
 
 
 def _path(trees):

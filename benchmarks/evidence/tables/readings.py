@@ -4,7 +4,7 @@ from functools import partial
 
 from benchmarks.evidence.measures import one_history
 from benchmarks.evidence.runs import Run
-from benchmarks.evidence.tables.oblique import CASE, PUBLISHED_SETTINGS, STARTS, setting_of
+from benchmarks.evidence.tables.oblique import CASE, GIVEN, PUBLISHED_SETTINGS, STARTS, setting_of
 from tao_cluster import PenaltyMethod, TAOClustering
 from tao_cluster.solvers import WeightedLiblinear
 
@@ -35,8 +35,8 @@ OTHERS = {
 }
 # The setting of the others: that of "constant, always" whose tree is nearest to a printed one.
 SINGLE = (6, 5.0)
-# One of the two settings that the paper gives, for Fashion-MNIST.
-FASHION = (5, 100.0)
+# One of the two printed trees, of Fashion-MNIST, whose setting the paper gives.
+FASHION = ("fashion_mnist", 5.22)
 
 
 def runs(plan):
@@ -46,7 +46,7 @@ def runs(plan):
         data, settings, single = "digits", ((5, 1.0),), (5, 1.0)
     asked = [(data, name, setting) for name in COMMON for setting in settings]
     asked += [(data, name, single) for name in OTHERS]
-    asked += [] if plan.quick else [("fashion_mnist", NEARER, FASHION)]
+    asked += [] if plan.quick else [(FASHION[0], NEARER, GIVEN[FASHION])]
     found = []
     for data, name, at in asked:
         options = {"make": partial(tree, name, *at), "case": CASE}
